@@ -2,6 +2,8 @@
 
 package transport
 
+import "math/bits"
+
 // Time is nanoseconds on a monotonic clock of the caller's choice. Both ends
 // have their own; only differences matter.
 type Time int64
@@ -61,3 +63,25 @@ func (s RailSet) With(id RailID) RailSet { return s | 1<<id }
 
 // Without gives the set less id.
 func (s RailSet) Without(id RailID) RailSet { return s &^ (1 << id) }
+
+// All iterates over the ids in the set, lowest first.
+func (s RailSet) All() func(yield func(RailID) bool) {
+	return func(yield func(RailID) bool) {
+		for ; s != 0; s &= s - 1 {
+			if !yield(RailID(bits.TrailingZeros64(uint64(s)))) {
+				return
+			}
+		}
+	}
+}
+
+// Len counts the ids in the set.
+func (s RailSet) Len() int { return bits.OnesCount64(uint64(s)) }
+
+// nth gives the i-th id of the set, from 0.
+func (s RailSet) nth(i int) RailID {
+	for ; i > 0; i-- {
+		s &= s - 1
+	}
+	return RailID(bits.TrailingZeros64(uint64(s)))
+}

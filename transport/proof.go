@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import "github.com/tbnet2/tbnet2/wire"
+
+// setPosition notes that no packet of the channel before seq will still begin
+// on the rail. Positions only advance.
+func (r *recvRail) setPosition(ch uint8, seq Seq) {
+	if r.known>>ch&1 == 0 || r.position[ch].Before(seq) {
+		r.position[ch] = seq
+		r.known |= 1 << ch
+	}
+}
+
+// positions takes a POSITION frame.
+func (r *Receiver) positions(now Time, rail *recvRail, body []byte, in *Inbox) {
+	for len(body) > 0 {
+		m, rest, err := wire.ParseMark(body)
+		if err != nil || m.Channel >= wire.Channels {
+			r.drop(DropField)
+			return
+		}
+		body = rest
+		rail.setPosition(m.Channel, Seq(m.Packet))
+		r.channels[m.Channel].active = true
+		r.prove(now, m.Channel, in)
+	}
+}
+
+// railSet takes a RAILSET frame.
+func (r *Receiver) railSet(now Time, body []byte, in *Inbox) {
+	set, err := wire.ParseRailSet(body)
+	if err != nil {
+		r.drop(DropField)
+		return
+	}
+	if Seq(set.Generation).Sub(Seq(r.generation)) <= 0 {
+		return
+	}
+	r.generation, r.peerSet = set.Generation, RailSet(set.Rails)
+	for ch := range r.channels {
+		r.prove(now, uint8(ch), in)
+	}
+}
+
+// prove passes the packets of a channel that RFC 1990's rule proves lost:
+// every rail of the set is past them.
+func (r *Receiver) prove(now Time, ch uint8, in *Inbox) {
+	c := &r.channels[ch]
+	if r.cfg.Class != Ordered || r.cfg.Retransmit || !c.active || r.peerSet == 0 {
+		return
+	}
+	least, ok := r.leastPosition(ch)
+	if !ok || !c.next.Before(least) {
+		return
+	}
+	for c.next.Before(least) {
+		before := c.next
+		r.drain(now, c, ch, in)
+		if c.next != before {
+			continue
+		}
+		r.stats.ProvenLost++
+		r.passNext(c)
+	}
+	r.drain(now, c, ch, in)
+}
+
+// passNext gives up the packet at c.next.
+func (r *Receiver) passNext(c *recvChannel) {
+	if c.slots != nil && *c.slot(c.next) != nil {
+		r.release(c, c.next)
+	}
+	c.next++
+	c.news = true
+	c.holeSince = Never
+}
+
+// leastPosition is the packet before which no rail of the peer's set will
+// bring anything; false while some rail's position is not known.
+func (r *Receiver) leastPosition(ch uint8) (Seq, bool) {
+	var least Seq
+	found := false
+	for id := range r.railIDs.All() {
+		rail := r.rails[id]
+		if !r.peerSet.Has(rail.peerID) {
+			continue
+		}
+		if rail.known>>ch&1 == 0 {
+			return 0, false
+		}
+		if p := rail.position[ch]; !found || p.Before(least) {
+			least, found = p, true
+		}
+	}
+	return least, found
+}
+
+// skips takes a SKIP frame.
+func (r *Receiver) skips(now Time, body []byte, in *Inbox) {
+	for len(body) > 0 {
+		m, rest, err := wire.ParseMark(body)
+		if err != nil || m.Channel >= wire.Channels || r.cfg.Class != Ordered {
+			r.drop(DropField)
+			return
+		}
+		body = rest
+		c := &r.channels[m.Channel]
+		ahead := Seq(m.Packet).Sub(c.next)
+		if ahead > int32(r.cfg.LocalSlots) {
+			r.drop(DropWindow)
+			return
+		}
+		r.ackNow, c.news, c.active = true, true, true
+		if ahead <= 0 {
+			continue
+		}
+		c.skip = Seq(m.Packet)
+		r.drain(now, c, m.Channel, in)
+	}
+}
+
+// expireHoles is the last resort against a hole that nobody closes.
+func (r *Receiver) expireHoles(now Time, in *Inbox) {
+	for ch := range r.channels {
+		c := &r.channels[ch]
+		if r.cfg.Class != Ordered || c.parked == 0 || c.holeSince == Never || now-c.holeSince < holeTimeout {
+			continue
+		}
+		r.stats.HoleTimeouts++
+		r.passNext(c)
+		for c.parked > 0 && *c.slot(c.next) == nil {
+			r.passNext(c)
+		}
+		r.drain(now, c, uint8(ch), in)
+	}
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import "github.com/tbnet2/tbnet2/wire"
+
+// recvChannel is one sequence space, seen by the receiver.
+type recvChannel struct {
+	next      Seq // every packet before it is done with
+	slots     []*assembly
+	held      int  // bytes of the packets in slots
+	parked    int  // packets in slots
+	backlog   int  // bytes delivered and not consumed
+	holeSince Time // Never: nothing waits behind a hole
+	skip      Seq  // packets before it will not come
+	active    bool
+	news      bool
+}
+
+func (c *recvChannel) slot(s Seq) **assembly { return &c.slots[int(s)&(len(c.slots)-1)] }
+
+// data takes the fragment of a DATA frame (docs/protocol.md 3).
+func (r *Receiver) data(now Time, rail *recvRail, h *wire.Header, body []byte, in *Inbox) {
+	var d wire.Data
+	var o wire.Offload
+	payload, err := wire.ParseData(h.Flags, body, &d, &o)
+	if err != nil {
+		r.drop(dropOf(err))
+		return
+	}
+	r.stats.DataFrames++
+	rail.transit.sample(now, d.Stamp)
+	if reason, ok := checkFragment(&d, &o, h.Flags, len(payload)); !ok {
+		r.drop(reason)
+		return
+	}
+	c := &r.channels[d.Channel]
+	seq := Seq(d.Packet)
+	if h.Flags&wire.FlagResent == 0 {
+		rail.setPosition(d.Channel, seq)
+	}
+	if seq.Before(c.next) {
+		r.drop(DropLate)
+		return
+	}
+	if int(seq.Sub(c.next)) >= r.cfg.LocalSlots {
+		r.drop(DropWindow)
+		return
+	}
+	f := fragment{seq: seq, off: int32(d.Offset) * wire.Unit, total: int32(d.Total), payload: payload}
+	if h.Flags&wire.FlagOffload != 0 {
+		f.offload = &o
+	}
+	c.active = true
+	if r.cfg.Class == Reliable {
+		r.place(c, d.Channel, &f, in)
+	} else {
+		r.order(now, c, d.Channel, &f, in)
+	}
+}
+
+// fragment is a checked range of a packet.
+type fragment struct {
+	seq        Seq
+	off, total int32
+	payload    []byte
+	offload    *wire.Offload
+}
+
+// isWhole reports whether the fragment is its packet.
+func (f *fragment) isWhole() bool { return f.off == 0 && int(f.total) == len(f.payload) }
+
+// checkFragment reports whether a fragment is well formed.
+func checkFragment(d *wire.Data, o *wire.Offload, flags uint8, n int) (Drop, bool) {
+	end := int(d.Offset)*wire.Unit + n
+	total := int(d.Total)
+	switch {
+	case int(d.Channel) >= wire.Channels, total == 0, total > wire.PacketMax, n == 0:
+		return DropField, false
+	case end > total, end < total && n%wire.Unit != 0:
+		return DropField, false
+	case flags&wire.FlagOffload != 0 && (d.Offset != 0 || o.Check(total) != nil):
+		return DropOffload, false
+	}
+	return 0, true
+}
+
+// order takes a fragment in the ordered class: the next packet goes straight
+// to the consumer, others are parked.
+func (r *Receiver) order(now Time, c *recvChannel, ch uint8, f *fragment, in *Inbox) {
+	if f.isWhole() && (f.seq == c.next || r.cfg.Unordered) && (c.slots == nil || *c.slot(f.seq) == nil) {
+		r.deliver(c, in, Delivery{Channel: ch, Packet: f.seq, Total: int(f.total), Data: f.payload}, f.offload)
+		if f.seq == c.next {
+			c.next++
+			c.news = true
+			r.drain(now, c, ch, in)
+			return
+		}
+		r.markDone(c, f)
+		return
+	}
+	a := r.park(c, f)
+	if a == nil {
+		return
+	}
+	fresh := false
+	a.runs(f.off, int32(len(f.payload)), func(from, to int32) {
+		copy(a.buf.Data[from:to], f.payload[from-f.off:])
+		fresh = true
+	})
+	if !fresh {
+		r.drop(DropDuplicate)
+		return
+	}
+	if f.offload != nil {
+		a.offload, a.hasOffload = *f.offload, true
+	}
+	if f.seq != c.next && a.whole() {
+		r.stats.OutOfOrder++
+	}
+	r.drain(now, c, ch, in)
+}
+
+// markDone remembers a packet that was delivered ahead of its turn.
+func (r *Receiver) markDone(c *recvChannel, f *fragment) {
+	if a := r.park(c, f); a != nil {
+		a.got = a.total
+		r.putBuffer(a)
+	}
+}
+
+// park gives the assembly of f's packet, new if need be; nil if the fragment
+// was dropped.
+func (r *Receiver) park(c *recvChannel, f *fragment) *assembly {
+	if c.slots == nil {
+		c.slots = make([]*assembly, r.cfg.LocalSlots)
+	}
+	slot := c.slot(f.seq)
+	if a := *slot; a != nil {
+		switch {
+		case a.total != f.total:
+			r.drop(DropContradiction)
+			return nil
+		case a.whole():
+			r.drop(DropDuplicate)
+			return nil
+		}
+		return a
+	}
+	if c.held+c.backlog+int(f.total) > r.cfg.Window {
+		r.drop(DropWindow)
+		return nil
+	}
+	a := r.newAssembly(f.total)
+	*slot = a
+	c.held += int(f.total)
+	c.parked++
+	r.stats.ParkedPackets++
+	r.stats.ParkedBytes += uint64(f.total)
+	r.stats.ParkedBytesMost = max(r.stats.ParkedBytesMost, r.stats.ParkedBytes)
+	return a
+}
+
+// drain delivers what is now in turn, and passes what was skipped.
+func (r *Receiver) drain(now Time, c *recvChannel, ch uint8, in *Inbox) {
+	for c.parked > 0 || c.next.Before(c.skip) {
+		var a *assembly
+		if c.slots != nil {
+			a = *c.slot(c.next)
+		}
+		switch {
+		case a != nil && a.whole():
+			r.deliverParked(c, ch, a, in)
+		case c.next.Before(c.skip):
+			r.stats.Skipped++
+			if a != nil {
+				r.release(c, c.next)
+			}
+		default:
+			r.noteHole(now, c)
+			return
+		}
+		c.next++
+		c.news = true
+		c.holeSince = Never
+	}
+	c.holeSince = Never
+}
+
+// noteHole starts the clock of the last resort.
+func (r *Receiver) noteHole(now Time, c *recvChannel) {
+	if c.holeSince == Never {
+		c.holeSince = now
+		r.due = min(r.due, now+holeTimeout)
+	}
+}
+
+// deliverParked hands over the packet at c.next and frees its slot.
+func (r *Receiver) deliverParked(c *recvChannel, ch uint8, a *assembly, in *Inbox) {
+	if a.buf != nil { // nil: it was delivered out of turn
+		d := Delivery{Channel: ch, Packet: c.next, Total: int(a.total), Data: a.buf.Data[:a.total], Buf: a.buf}
+		a.buf = nil
+		var o *wire.Offload
+		if a.hasOffload {
+			o = &a.offload
+		}
+		r.deliver(c, in, d, o)
+	}
+	r.release(c, c.next)
+}
+
+// deliver hands content to the consumer.
+func (r *Receiver) deliver(c *recvChannel, in *Inbox, d Delivery, o *wire.Offload) {
+	if o != nil {
+		d.Offload, d.HasOffload = *o, true
+	}
+	if r.cfg.ManualConsume {
+		c.backlog += len(d.Data)
+	}
+	r.stats.PacketBytes += uint64(len(d.Data))
+	if d.Offset+len(d.Data) == d.Total || r.cfg.Class == Ordered {
+		r.stats.Packets++
+	}
+	in.Deliveries = append(in.Deliveries, d)
+}
+
+// release empties the slot of a packet.
+func (r *Receiver) release(c *recvChannel, seq Seq) {
+	slot := c.slot(seq)
+	a := *slot
+	*slot = nil
+	c.held -= int(a.total)
+	c.parked--
+	r.stats.ParkedPackets--
+	r.stats.ParkedBytes -= uint64(a.total)
+	r.putBuffer(a)
+	*a = assembly{}
+	r.spare = append(r.spare, a)
+}
+
+// newAssembly gives an empty assembly, with memory in the ordered class.
+func (r *Receiver) newAssembly(total int32) *assembly {
+	var a *assembly
+	if n := len(r.spare); n > 0 {
+		a, r.spare = r.spare[n-1], r.spare[:n-1]
+	} else {
+		a = new(assembly)
+	}
+	a.total = total
+	if r.cfg.Class == Ordered {
+		a.buf = r.cfg.Memory.Get(int(total))
+	}
+	return a
+}
+
+func (r *Receiver) putBuffer(a *assembly) {
+	if a.buf != nil {
+		r.cfg.Memory.Put(a.buf)
+		a.buf = nil
+	}
+}
+
+// place takes a fragment in the reliable class: what is new in it goes to the
+// consumer at once.
+func (r *Receiver) place(c *recvChannel, ch uint8, f *fragment, in *Inbox) {
+	if f.isWhole() && f.seq == c.next && c.parked == 0 {
+		r.deliver(c, in, Delivery{Channel: ch, Packet: f.seq, Total: int(f.total), Data: f.payload}, f.offload)
+		c.next++
+		c.news = true
+		return
+	}
+	a := r.park(c, f)
+	if a == nil {
+		return
+	}
+	fresh := false
+	a.runs(f.off, int32(len(f.payload)), func(from, to int32) {
+		fresh = true
+		r.deliver(c, in, Delivery{Channel: ch, Packet: f.seq, Offset: int(from), Total: int(f.total),
+			Data: f.payload[from-f.off : to-f.off]}, f.offload)
+	})
+	if !fresh {
+		r.drop(DropDuplicate)
+		return
+	}
+	for c.parked > 0 {
+		a := *c.slot(c.next)
+		if a == nil || !a.whole() {
+			break
+		}
+		r.release(c, c.next)
+		c.next++
+		c.news = true
+	}
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import "github.com/tbnet2/tbnet2/wire"
+
+// sendRail is the send half's view of one rail.
+type sendRail struct {
+	RailConfig
+	ledger   ledger
+	estimate estimate
+	health   health
+	probe    mtuProbe
+
+	credit    uint64 // ledger.bytes may grow to this
+	wrote     uint64 // bytes sent by the weight's measure
+	unflagged int    // bytes since the last frame that asked for an ack
+	busy      bool   // the device refused frames; until Writable
+	inUse     bool   // rails set
+
+	mtu int // bytes of one frame, proven
+
+	// Without retransmission: what the peer knows of our position in each
+	// channel, and since when it is behind.
+	position    [wire.Channels]Seq
+	behindSince Time // Never: not behind
+	announced   bool // the peer knows the newest RAILSET
+
+	stats RailStats
+}
+
+func newSendRail(now Time, c RailConfig) *sendRail {
+	r := &sendRail{RailConfig: c, inUse: true, behindSince: Never}
+	r.mtu = min(c.MTU, probeBase)
+	r.estimate = newEstimate(now, c.Rate, r.mtu)
+	r.health = newHealth(now)
+	r.probe = newProbe(now, c.MTU)
+	return r
+}
+
+// payload is how many packet bytes fit a frame whose head has n bytes.
+func (r *sendRail) payload(head int) int { return r.mtu - head }
+
+// open reports whether the rail may carry new frames at all.
+func (r *sendRail) open() bool {
+	return r.health.state == RailUp && r.inUse && !r.busy
+}
+
+// hasWindow reports whether size more bytes may be in flight. One frame always
+// may, so that a window below a frame does not stop the rail.
+func (r *sendRail) hasWindow(size int) bool {
+	return r.ledger.inFlight == 0 || r.ledger.inFlight+size <= r.estimate.limit()
+}
+
+// hasCredit reports whether the peer's ring has room for size more bytes.
+func (r *sendRail) hasCredit(size int) bool { return r.ledger.bytes+uint64(size) <= r.credit }
+
+// expected is when a frame of size bytes would arrive, from now.
+func (r *sendRail) expected(size int) Time {
+	e := &r.estimate
+	queue := max(0, e.timeFor(r.ledger.inFlight)-e.leastRTT())
+	return queue + e.timeFor(size) + e.delay
+}
+
+// setMTU takes what a probe has proven.
+func (r *sendRail) setMTU(mtu int) {
+	r.mtu = mtu
+	r.estimate.setFloor(mtu)
+}
+
+// wantsAck reports whether a frame of size bytes should ask for an ack.
+func (r *sendRail) wantsAck(size int) bool {
+	r.unflagged += size
+	return r.unflagged*acksPerWindow >= r.estimate.limit()
+}
