@@ -38,11 +38,23 @@ func (s *Sender) applyState(now Time, f *stateFrame, in *Inbox) {
 		}
 		s.applyChannel(a)
 	}
-	s.applyHeard(now, RailSet(st.Heard), in)
-	s.applyGeneration(now, st.Generation)
+	if s.isNewest(st.Stamp) {
+		s.applyHeard(now, RailSet(st.Heard), in)
+		s.applyGeneration(now, st.Generation)
+	}
 	if f.kind == wire.TypePong {
 		s.applyPong(now, f.rail, st.Echo, in)
 	}
+}
+
+// isNewest reports whether a state was made after all that came before: states
+// overtake each other on different rails.
+func (s *Sender) isNewest(stamp uint32) bool {
+	if s.anyState && int32(stamp-s.newestState) < 0 {
+		return false
+	}
+	s.newestState, s.anyState = stamp, true
+	return true
 }
 
 // applyRail decides the sequences that a rail block speaks for.
@@ -67,7 +79,7 @@ func (s *Sender) applyRail(now Time, a *wire.RailAck) {
 		return
 	}
 	s.decide(now, r, a)
-	r.health.tailPing = Never
+	r.health.tailPing, r.health.progress = Never, s.running(now)
 	r.estimate.acked(now, l.una, l.next, l.inFlight)
 }
 
@@ -113,7 +125,8 @@ func (s *Sender) displace(r *sendRail, e entry) {
 	case e.marks != 0:
 		s.forgetPosition(r, e.marks)
 	case e.packet == nil:
-	case s.cfg.Retransmit && !e.packet.givenUp:
+	case s.cfg.Retransmit && !e.packet.givenUp && !sabotageRetransmit:
+		e.packet.displaced = true
 		s.resend.pushBack(span{e.packet, e.off, e.n, r.ID})
 	default:
 		s.unref(e.packet)

@@ -15,6 +15,7 @@ type health struct {
 	pingAt   Time // next regular PING
 	pingDue  bool
 	tailPing Time // when the oldest frame in flight was asked about; Never: not yet
+	progress Time // when frames were last acknowledged
 }
 
 func newHealth(now Time) health {
@@ -80,11 +81,11 @@ func (s *Sender) suspect(now Time, r *sendRail, in *Inbox) {
 	in.Events = append(in.Events, Event{Kind: EventRail, Rail: r.ID, State: RailSuspect, Reason: ReasonUnanswered})
 }
 
-// suspicion is how long a frame may stay unacknowledged.
+// suspicion is how long frames may be in flight while none is acknowledged.
 func (r *sendRail) suspicion() Time { return max(suspectLeast, 4*r.estimate.smoothed) }
 
-// checkTail asks about a frame that has been in flight for long, and suspects
-// the rail when the question is not answered either.
+// checkTail asks about frames in flight of which none is acknowledged, and
+// suspects the rail when the question is not answered either.
 func (s *Sender) checkTail(now Time, r *sendRail, in *Inbox) {
 	h := &r.health
 	if h.state != RailUp || r.ledger.len() == 0 {
@@ -92,7 +93,7 @@ func (s *Sender) checkTail(now Time, r *sendRail, in *Inbox) {
 		return
 	}
 	run, patience := s.running(now), r.suspicion()
-	age := run - r.ledger.at(r.ledger.una).sentAt
+	age := run - max(h.progress, r.ledger.at(r.ledger.una).sentAt)
 	switch {
 	case h.tailPing == Never && age >= patience/2:
 		h.tailPing, h.pingDue = run, true

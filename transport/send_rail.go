@@ -16,6 +16,7 @@ type sendRail struct {
 	wrote     uint64 // bytes sent by the weight's measure
 	unflagged int    // bytes since the last frame that asked for an ack
 	busy      bool   // the device refused frames; until Writable
+	held      int    // without retransmission: spans that must go out on this rail first
 	inUse     bool   // rails set
 
 	mtu int // bytes of one frame, proven

@@ -26,8 +26,10 @@ type Sender struct {
 	finished    []*Packet // done with; Done is called when the burst they are in was sent
 	queued      int       // bytes not cut yet
 
-	control control
-	set     announcement
+	control     control
+	newestState uint32 // stamp of the newest state applied
+	anyState    bool
+	set         announcement
 
 	stalled     Time // how long this host itself was stopped
 	outage      Time // how long no rail could carry data, before outageSince
@@ -162,6 +164,9 @@ func (s *Sender) resendOne(now Time, b *Burst, r *sendRail, w span, n need) {
 		w.packet.refs++ // one for the ledger, one for the rest of the span
 	}
 	s.resend.take(cut)
+	if home := s.rails[w.rail]; home != nil && cut == w.n && !s.cfg.Retransmit {
+		home.held--
+	}
 	flags := entryResent
 	if !s.cfg.Retransmit && r.ID == w.rail {
 		flags = 0 // its first sending, in order on its rail
@@ -393,6 +398,7 @@ func (s *Sender) takeBack(r *sendRail, e entry) {
 	s.resend.pushFront(span{e.packet, e.off, e.n, r.ID})
 	if !s.cfg.Retransmit {
 		r.position[e.packet.Channel] = e.packet.number
+		r.held++
 	}
 }
 

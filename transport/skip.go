@@ -4,8 +4,8 @@ package transport
 
 import "github.com/tbnet2/tbnet2/wire"
 
-// giveUpOld gives up the packets that have been under way for too long
-// (docs/protocol.md 4).
+// giveUpOld gives up the packets that have been under way for too long and of
+// which something was lost (docs/protocol.md 4).
 func (s *Sender) giveUpOld(now Time) {
 	if s.cfg.Class != Ordered || !s.cfg.Retransmit {
 		return
@@ -21,7 +21,9 @@ func (s *Sender) giveUpOld(now Time) {
 			if p.firstSent > limit {
 				break
 			}
-			s.giveUp(i, p)
+			if p.displaced {
+				s.giveUp(i, p)
+			}
 		}
 	}
 }

@@ -57,6 +57,7 @@ type SendStats struct {
 // ReceiveStats are a Receiver's totals.
 type ReceiveStats struct {
 	Frames, Bytes                uint64 // all that Receive was given
+	Taken                        uint64 // frames that count under no Drop
 	DataFrames                   uint64
 	Packets, PacketBytes         uint64 // delivered
 	Drops                        Drops

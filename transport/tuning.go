@@ -13,7 +13,7 @@ const (
 	giveUpLeast     = 50 * Millisecond  // 4
 	skipInterval    = 10 * Millisecond  // 4, tuning
 	positionDelay   = 1 * Millisecond   // 4, tuning
-	holeTimeout     = 500 * Millisecond // 4, tuning: last resort
+	holeTimeout     = 2 * Second        // 4, tuning: last resort
 	railSetInterval = 10 * Millisecond  // 4, tuning
 	ackDelay        = 1 * Millisecond   // 5, tuning
 	ackFrames       = 64                // 5, tuning
@@ -28,7 +28,7 @@ const (
 	rttWindow     = 2 * Second        // 6, tuning: least round trips are forgotten after one to two
 	floorRounds   = 8                 // 6, tuning: at the least window, and still slow: the path has changed
 	windowFrames  = 4                 // 6, tuning: least window
-	windowFirst   = 256 << 10         // 6, tuning: bytes
+	windowFirst   = 64 << 10          // 6, tuning: bytes
 	windowMost    = 64 << 20          // 6, tuning: bytes
 	rateFirst     = Rate(131072)      // 6, tuning: 1 Gb/s until told or measured
 	delayWindow   = 500 * Millisecond // 6, tuning: least one-way times are forgotten after one to two

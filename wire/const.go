@@ -54,6 +54,7 @@ const (
 	FlagCRC     = 1 << 0
 	FlagOffload = 1 << 1
 	FlagResent  = 1 << 2
+	FlagAck     = 1 << 3
 )
 
 // Service says what an association carries.

@@ -41,7 +41,7 @@ func ParseHeader(frame []byte, h *Header) (body []byte, err error) {
 		return nil, ErrType
 	}
 	h.Flags = frame[1]
-	if h.Flags&^(FlagCRC|FlagOffload|FlagResent) != 0 {
+	if h.Flags&^(FlagCRC|FlagOffload|FlagResent|FlagAck) != 0 {
 		return nil, ErrReserved
 	}
 	h.Length = le.Uint16(frame[2:])

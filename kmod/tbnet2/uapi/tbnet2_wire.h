@@ -54,6 +54,7 @@ enum tbnet2_flag {
 	TBNET2_F_CRC		= 1 << 0,	/* hdr.crc holds a CRC32C */
 	TBNET2_F_OFFLOAD	= 1 << 1,	/* struct tbnet2_offload follows struct tbnet2_data */
 	TBNET2_F_RESENT		= 1 << 2,	/* not the first sending of these bytes */
+	TBNET2_F_ACK		= 1 << 3,	/* acknowledge at once [5] */
 };
 
 /* Begins every frame. */
