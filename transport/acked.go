@@ -90,6 +90,10 @@ func (s *Sender) decide(now Time, r *sendRail, a *wire.RailAck) {
 	next := Seq(a.Next)
 	floor := next - Seq(a.Depth)
 	gap := 0
+	if a.Count == 0 && !l.una.Before(floor) {
+		s.acknowledge(now, r, next)
+		return
+	}
 	for seq := l.una; seq != next; seq++ {
 		back := next - seq // at least 1
 		for gap < int(a.Count) && Seq(a.Gaps[gap].Back)-Seq(a.Gaps[gap].Count) >= back {
@@ -107,6 +111,24 @@ func (s *Sender) decide(now Time, r *sendRail, a *wire.RailAck) {
 		}
 		if seq+1 == next && e.flags&entryAckNow != 0 {
 			r.estimate.sample(s.running(now) - e.sentAt)
+		}
+	}
+}
+
+// acknowledge is decide where nothing is lost.
+func (s *Sender) acknowledge(now Time, r *sendRail, next Seq) {
+	l := &r.ledger
+	if e := l.at(next - 1); e.flags&entryAckNow != 0 {
+		r.estimate.sample(s.running(now) - e.sentAt)
+	}
+	bytes := l.startOf(next) - l.at(l.una).start
+	r.estimate.delivered += bytes
+	l.inFlight -= int(bytes)
+	for ; l.una != next; l.una++ {
+		e := l.at(l.una)
+		if p := e.packet; p != nil {
+			e.packet = nil
+			s.unref(p)
 		}
 	}
 }

@@ -2,11 +2,7 @@
 
 package transport
 
-import (
-	"math/bits"
-
-	"github.com/tbnet2/tbnet2/wire"
-)
+import "github.com/tbnet2/tbnet2/wire"
 
 // unitWords is how many 64-bit words hold a bit for each unit of a packet.
 const unitWords = (wire.PacketMax/wire.Unit + 63) / 64
@@ -16,6 +12,7 @@ type assembly struct {
 	buf        *Buffer // content; nil in the reliable class
 	total      int32
 	got        int32 // bytes
+	pieces     bool  // have is in use
 	have       [unitWords]uint64
 	offload    wire.Offload
 	hasOffload bool
@@ -24,10 +21,34 @@ type assembly struct {
 // whole reports whether every byte is there.
 func (a *assembly) whole() bool { return a.got == a.total }
 
+// fill copies what is new in a fragment to its place, and reports whether
+// there was anything.
+func (a *assembly) fill(f *fragment) (fresh bool) {
+	if a.got == 0 && f.isWhole() {
+		copy(a.buf.Data, f.payload)
+		a.got = a.total // nobody will ask which units
+		return true
+	}
+	a.runs(f.off, int32(len(f.payload)), func(from, to int32) {
+		copy(a.buf.Data[from:to], f.payload[from-f.off:])
+		fresh = true
+	})
+	return fresh
+}
+
+// reset empties the assembly for its next packet.
+func (a *assembly) reset() {
+	if a.pieces {
+		a.have = [unitWords]uint64{}
+	}
+	a.buf, a.total, a.got, a.pieces, a.hasOffload = nil, 0, 0, false, false
+}
+
 // runs calls f for each run of bytes [from, to) of [off, off+n) that is not
 // held yet, and marks it held. off is a multiple of the unit, and so is n
 // unless it ends the packet.
 func (a *assembly) runs(off, n int32, f func(from, to int32)) {
+	a.pieces = true
 	first := off / wire.Unit
 	end := (off + n + wire.Unit - 1) / wire.Unit
 	for u := first; u < end; {
@@ -47,12 +68,3 @@ func (a *assembly) runs(off, n int32, f func(from, to int32)) {
 }
 
 func (a *assembly) held(unit int32) bool { return a.have[unit/64]>>(unit%64)&1 != 0 }
-
-// units counts what is held, for tests of the bookkeeping.
-func (a *assembly) units() int {
-	n := 0
-	for _, w := range a.have {
-		n += bits.OnesCount64(w)
-	}
-	return n
-}

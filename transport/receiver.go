@@ -170,6 +170,9 @@ func (r *Receiver) state(now Time, rail *recvRail, h *wire.Header, body []byte, 
 
 // owe encodes what the peer must be told into in, if it is due.
 func (r *Receiver) owe(now Time, in *Inbox) {
+	for id := range r.railIDs.All() {
+		r.rails[id].sampled = false
+	}
 	overdue := r.ackSince != Never && now-r.ackSince >= ackDelay
 	if !r.ackNow && !r.pinged && !overdue {
 		return

@@ -28,7 +28,10 @@ func (r *Receiver) data(now Time, rail *recvRail, h *wire.Header, body []byte, i
 		return r.drop(dropOf(err))
 	}
 	r.stats.DataFrames++
-	rail.transit.sample(now, d.Stamp)
+	if !rail.sampled { // once a batch is enough: its frames left together
+		rail.sampled = true
+		rail.transit.sample(now, d.Stamp)
+	}
 	if reason, ok := checkFragment(&d, &o, h.Flags, len(payload)); !ok {
 		return r.drop(reason)
 	}
@@ -43,16 +46,16 @@ func (r *Receiver) data(now Time, rail *recvRail, h *wire.Header, body []byte, i
 	if int(seq.Sub(c.next)) >= r.cfg.LocalSlots {
 		return r.drop(DropWindow)
 	}
-	f := fragment{seq: seq, off: int32(d.Offset) * wire.Unit, total: int32(d.Total), payload: payload}
-	if h.Flags&wire.FlagOffload != 0 {
-		f.offload = &o
-	}
+	f := fragment{seq: seq, off: int32(d.Offset) * wire.Unit, total: int32(d.Total), payload: payload,
+		offload: o, hasOffload: h.Flags&wire.FlagOffload != 0}
 	c.active = true
 	if r.cfg.Class == Reliable {
 		return r.place(c, d.Channel, &f, in)
 	}
 	taken := r.order(now, c, d.Channel, &f, in)
-	r.prove(now, d.Channel, in)
+	if !r.cfg.Retransmit {
+		r.prove(now, d.Channel, in)
+	}
 	return taken
 }
 
@@ -61,7 +64,8 @@ type fragment struct {
 	seq        Seq
 	off, total int32
 	payload    []byte
-	offload    *wire.Offload
+	offload    wire.Offload
+	hasOffload bool
 }
 
 // isWhole reports whether the fragment is its packet.
@@ -86,7 +90,8 @@ func checkFragment(d *wire.Data, o *wire.Offload, flags uint8, n int) (Drop, boo
 // to the consumer, others are parked.
 func (r *Receiver) order(now Time, c *recvChannel, ch uint8, f *fragment, in *Inbox) bool {
 	if f.isWhole() && (f.seq == c.next || r.cfg.Unordered || sabotageResequence) && (c.slots == nil || *c.slot(f.seq) == nil) {
-		r.deliver(c, in, Delivery{Channel: ch, Packet: f.seq, Total: int(f.total), Data: f.payload}, f.offload)
+		r.deliver(c, in, Delivery{Channel: ch, Packet: f.seq, Total: int(f.total), Data: f.payload,
+			Offload: f.offload, HasOffload: f.hasOffload})
 		if f.seq == c.next {
 			c.next++
 			c.news = true
@@ -100,16 +105,11 @@ func (r *Receiver) order(now Time, c *recvChannel, ch uint8, f *fragment, in *In
 	if a == nil {
 		return false
 	}
-	fresh := false
-	a.runs(f.off, int32(len(f.payload)), func(from, to int32) {
-		copy(a.buf.Data[from:to], f.payload[from-f.off:])
-		fresh = true
-	})
-	if !fresh {
+	if !a.fill(f) {
 		return r.drop(DropDuplicate)
 	}
-	if f.offload != nil {
-		a.offload, a.hasOffload = *f.offload, true
+	if f.hasOffload {
+		a.offload, a.hasOffload = f.offload, true
 	}
 	if f.seq != c.next && a.whole() {
 		r.stats.OutOfOrder++
@@ -196,21 +196,15 @@ func (r *Receiver) noteHole(now Time, c *recvChannel) {
 func (r *Receiver) deliverParked(c *recvChannel, ch uint8, a *assembly, in *Inbox) {
 	if a.buf != nil { // nil: it was delivered out of turn
 		d := Delivery{Channel: ch, Packet: c.next, Total: int(a.total), Data: a.buf.Data[:a.total], Buf: a.buf}
+		d.Offload, d.HasOffload = a.offload, a.hasOffload
 		a.buf = nil
-		var o *wire.Offload
-		if a.hasOffload {
-			o = &a.offload
-		}
-		r.deliver(c, in, d, o)
+		r.deliver(c, in, d)
 	}
 	r.release(c, c.next)
 }
 
 // deliver hands content to the consumer.
-func (r *Receiver) deliver(c *recvChannel, in *Inbox, d Delivery, o *wire.Offload) {
-	if o != nil {
-		d.Offload, d.HasOffload = *o, true
-	}
+func (r *Receiver) deliver(c *recvChannel, in *Inbox, d Delivery) {
 	if r.cfg.ManualConsume {
 		c.backlog += len(d.Data)
 	}
@@ -231,7 +225,7 @@ func (r *Receiver) release(c *recvChannel, seq Seq) {
 	r.stats.ParkedPackets--
 	r.stats.ParkedBytes -= uint64(a.total)
 	r.putBuffer(a)
-	*a = assembly{}
+	a.reset()
 	r.spare = append(r.spare, a)
 }
 
@@ -261,7 +255,8 @@ func (r *Receiver) putBuffer(a *assembly) {
 // consumer at once.
 func (r *Receiver) place(c *recvChannel, ch uint8, f *fragment, in *Inbox) bool {
 	if f.isWhole() && f.seq == c.next && c.parked == 0 {
-		r.deliver(c, in, Delivery{Channel: ch, Packet: f.seq, Total: int(f.total), Data: f.payload}, f.offload)
+		r.deliver(c, in, Delivery{Channel: ch, Packet: f.seq, Total: int(f.total), Data: f.payload,
+			Offload: f.offload, HasOffload: f.hasOffload})
 		c.next++
 		c.news = true
 		return true
@@ -274,7 +269,7 @@ func (r *Receiver) place(c *recvChannel, ch uint8, f *fragment, in *Inbox) bool 
 	a.runs(f.off, int32(len(f.payload)), func(from, to int32) {
 		fresh = true
 		r.deliver(c, in, Delivery{Channel: ch, Packet: f.seq, Offset: int(from), Total: int(f.total),
-			Data: f.payload[from-f.off : to-f.off]}, f.offload)
+			Data: f.payload[from-f.off : to-f.off], Offload: f.offload, HasOffload: f.hasOffload})
 	})
 	if !fresh {
 		return r.drop(DropDuplicate)

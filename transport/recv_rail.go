@@ -18,6 +18,7 @@ type recvRail struct {
 	heard      bool // heardAt is set
 	ledgered   int  // frames since the last state that told of the rail
 	news       bool
+	sampled    bool // transit has a sample of this batch
 
 	transit transit
 	// RFC 1990: the packet of each channel before which nothing comes any

@@ -31,6 +31,9 @@ type Sender struct {
 	anyState    bool
 	set         announcement
 
+	cutAt    Time   // of the burst being cut, running clock
+	cutStamp uint32 // the same on the wire
+
 	stalled     Time // how long this host itself was stopped
 	outage      Time // how long no rail could carry data, before outageSince
 	outageSince Time // running clock; Never: some rail can
@@ -93,6 +96,7 @@ func (s *Sender) wake(ch int) {
 // calls again while more is true.
 func (s *Sender) Transmit(now Time, b *Burst) (more bool) {
 	s.settle()
+	s.cutAt, s.cutStamp = s.running(now), now.Stamp()
 	if !s.sendControl(now, b) {
 		s.sealAll(b)
 		return true
@@ -310,7 +314,7 @@ func (s *Sender) emit(now Time, b *Burst, r *sendRail, p *Packet, off, n int32, 
 		h.Flags |= wire.FlagResent
 	}
 	d := wire.Data{Packet: uint32(p.number), Offset: uint16(off / wire.Unit), Channel: p.Channel,
-		Total: uint32(p.total), Stamp: now.Stamp()}
+		Total: uint32(p.total), Stamp: s.cutStamp}
 	if headSize > wire.HeaderLen+wire.DataLen {
 		h.Flags |= wire.FlagOffload
 		p.Offload.Put(head[wire.HeaderLen+wire.DataLen:])
@@ -323,7 +327,7 @@ func (s *Sender) emit(now Time, b *Burst, r *sendRail, p *Packet, off, n int32, 
 	}
 	h.Put(head)
 	d.Put(head[wire.HeaderLen:])
-	e := entry{packet: p, off: off, n: n, size: int32(size), flags: flags, sentAt: s.running(now)}
+	e := entry{packet: p, off: off, n: n, size: int32(size), flags: flags, sentAt: s.cutAt}
 	if !s.cfg.Retransmit && flags&entryResent == 0 {
 		s.noticePosition(now, r, p)
 	}
