@@ -18,9 +18,10 @@ type Backend interface {
 	SetRailUp(ctx context.Context, rail string, up bool) error
 	// SetBond changes an outlet.
 	SetBond(ctx context.Context, change BondChange) error
-	// Events calls each for every change until ctx ends or each fails; it
-	// returns that error, or nil where ctx ended it.
-	Events(ctx context.Context, each func(Event) error) error
+	// Events calls each for the latest changes, as far as the backend has kept
+	// them, and with follow for every further one until ctx ends. It returns
+	// each's error, or nil where ctx ended it.
+	Events(ctx context.Context, follow bool, each func(Event) error) error
 }
 
 // BondChange is what can be changed of a bond while it runs. Zero fields stay.
@@ -37,6 +38,12 @@ type Bencher interface {
 	// time, and returns when all runs are done.
 	Bench(ctx context.Context, r BenchRequest, progress func(BenchProgress)) (*BenchResult, error)
 }
+
+// Bounds of a BenchRequest.
+const (
+	BenchSecondsMax = 60
+	BenchFlowsMax   = 64
+)
 
 // BenchRequest says what to measure: for every entry of Flows one run in each
 // direction.

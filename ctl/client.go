@@ -60,8 +60,8 @@ func (c *Client) SetBond(ctx context.Context, change BondChange) error {
 }
 
 // Events implements Backend.
-func (c *Client) Events(ctx context.Context, each func(Event) error) error {
-	_, err := stream(ctx, c, OpEvents, nil, func(data json.RawMessage) error {
+func (c *Client) Events(ctx context.Context, follow bool, each func(Event) error) error {
+	_, err := stream(ctx, c, OpEvents, eventsArgs{follow}, func(data json.RawMessage) error {
 		var e Event
 		if err := json.Unmarshal(data, &e); err != nil {
 			return err

@@ -112,6 +112,11 @@ func strict(data []byte, into any) error {
 	return nil
 }
 
+// eventsArgs are the arguments of OpEvents.
+type eventsArgs struct {
+	Follow bool `json:"follow"`
+}
+
 // railUpArgs are the arguments of OpSetRailUp.
 type railUpArgs struct {
 	Rail string `json:"rail"`

@@ -122,8 +122,11 @@ func (c *client) call(ctx context.Context, req Request) (json.RawMessage, error)
 		}
 		return answer(struct{}{}, b.SetBond(ctx, change))
 	case OpEvents:
-		err := b.Events(ctx, func(e Event) error { return c.event(req, e) })
-		return answer(struct{}{}, err)
+		var args eventsArgs
+		if err := req.decode(&args); err != nil {
+			return nil, err
+		}
+		return answer(struct{}{}, b.Events(ctx, args.Follow, func(e Event) error { return c.event(req, e) }))
 	case OpBench:
 		return c.bench(ctx, req)
 	}

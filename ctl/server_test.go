@@ -96,11 +96,15 @@ func TestEventsAndBench(t *testing.T) {
 	got := make(chan ctl.Event)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- c.Events(ctx, func(e ctl.Event) error { got <- e; return nil })
+		ended <- c.Events(ctx, true, func(e ctl.Event) error { got <- e; return nil })
 	}()
 	waitFor(t, "a listener", func() bool { return fake.Listeners() == 1 })
 	want := ctl.Event{SchemaVersion: 1, Kind: ctl.EventRail, Rail: "tbr0", State: "down", Message: "tbr0 is down"}
 	fake.Emit(want)
+	var past []ctl.Event
+	if err := c.Events(t.Context(), false, func(e ctl.Event) error { past = append(past, e); return nil }); err != nil || !cmp.Equal(past, []ctl.Event{want}) {
+		t.Errorf("past events: got %+v, %v", past, err)
+	}
 	if e := <-got; !cmp.Equal(e, want) {
 		t.Errorf("got %+v, want %+v", e, want)
 	}
@@ -391,7 +395,7 @@ func TestCloseEndsCalls(t *testing.T) {
 	s := ctl.NewServer(fake, own(), ctl.Limits{}, nil)
 	served, ended := make(chan error, 1), make(chan error, 1)
 	go func() { served <- s.Serve(ln) }()
-	go func() { ended <- ctl.NewClient(path).Events(t.Context(), func(ctl.Event) error { return nil }) }()
+	go func() { ended <- ctl.NewClient(path).Events(t.Context(), true, func(ctl.Event) error { return nil }) }()
 	waitFor(t, "a listener", func() bool { return fake.Listeners() == 1 })
 	_ = s.Close()
 	_ = s.Close()

@@ -19,6 +19,7 @@ type Backend struct {
 	status ctl.Status
 	err    error
 	bench  ctl.BenchResult
+	past   []ctl.Event
 	subs   map[chan ctl.Event]bool
 }
 
@@ -52,6 +53,7 @@ func (b *Backend) SetBench(r ctl.BenchResult) {
 // full.
 func (b *Backend) Emit(e ctl.Event) {
 	b.mu.Lock()
+	b.past = append(b.past, e)
 	subs := make([]chan ctl.Event, 0, len(b.subs))
 	for c := range b.subs {
 		subs = append(subs, c)
@@ -166,21 +168,29 @@ func (b *Backend) SetBond(_ context.Context, change ctl.BondChange) error {
 }
 
 // Events implements ctl.Backend.
-func (b *Backend) Events(ctx context.Context, each func(ctl.Event) error) error {
+func (b *Backend) Events(ctx context.Context, follow bool, each func(ctl.Event) error) error {
 	c := make(chan ctl.Event, 16)
 	b.mu.Lock()
 	if b.err != nil {
 		defer b.mu.Unlock()
 		return b.err
 	}
-	b.subs[c] = true
+	past := slices.Clone(b.past)
+	if follow {
+		b.subs[c] = true
+	}
 	b.mu.Unlock()
 	defer func() {
 		b.mu.Lock()
 		delete(b.subs, c)
 		b.mu.Unlock()
 	}()
-	for {
+	for _, e := range past {
+		if err := each(e); err != nil {
+			return err
+		}
+	}
+	for follow {
 		select {
 		case <-ctx.Done():
 			return nil
@@ -190,6 +200,7 @@ func (b *Backend) Events(ctx context.Context, each func(ctl.Event) error) error 
 			}
 		}
 	}
+	return nil
 }
 
 // Bench implements ctl.Bencher.

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command tbnetctl sets up, shows and checks tbnet2, and is its daemon. Each
+// subcommand has a file of its own. Exit codes: 0 all is well, 1 a warning or
+// failure, 2 wrong usage (of doctor: 0 OK, 1 WARN, 2 FAIL).
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := newApp().run(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
