@@ -195,8 +195,12 @@ func TestSVG(t *testing.T) {
 	if err := d.Decode(&doc); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Token(); err != io.EOF {
-		t.Errorf("after the drawing: %v", err)
+	for err := error(nil); err != io.EOF; {
+		var tok xml.Token
+		tok, err = d.Token()
+		if text, blank := tok.(xml.CharData); tok != nil && (!blank || len(bytes.TrimSpace(text)) > 0) || err != nil && err != io.EOF {
+			t.Fatalf("after the drawing: %v, %v", tok, err)
+		}
 	}
 	want := []bar{{"100%", "white"}, {"200.0", oursColour}, {"400.0", theirsColour}, {"100.0", oursColour}, {"0.0", oursColour}}
 	if !cmp.Equal(doc.Bars, want) {
