@@ -24,6 +24,7 @@ type world struct {
 	lines       [2][]*line // lines[i][r] carries frames from node i on rail r
 	incarnation uint32
 	offset      [2]Time // clocks of the two hosts differ
+	steady      bool    // devices never refuse frames
 }
 
 // simRing is the receive ring that every rail claims, in bytes.
@@ -194,7 +195,7 @@ func (n *node) flush() {
 		more = n.assoc.Transmit(n.clock(), &n.burst)
 		n.checkCredit()
 		for id := range n.burst.Rails().All() {
-			if n.w.rng.IntN(64) == 0 { // the device refuses some
+			if !n.w.steady && n.w.rng.IntN(64) == 0 { // the device refuses some
 				n.assoc.Unsent(id, &n.burst, 1+n.w.rng.IntN(len(n.burst.Frames(id))))
 				assoc := n.assoc
 				n.w.at(n.w.now+50*Microsecond, func() {
