@@ -31,6 +31,12 @@ type BondChange struct {
 	Addresses []string `json:"addresses,omitempty"` // CIDR, added to those there are
 }
 
+// Reloader is a Backend with a configuration file that it can read again.
+type Reloader interface {
+	// Reload takes over what changed in the file, whole or not at all.
+	Reload(ctx context.Context) error
+}
+
 // Bencher is a Backend that can measure the way to a peer. Its peer must run
 // the same bench service.
 type Bencher interface {

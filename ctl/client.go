@@ -59,6 +59,12 @@ func (c *Client) SetBond(ctx context.Context, change BondChange) error {
 	return err
 }
 
+// Reload implements Reloader.
+func (c *Client) Reload(ctx context.Context) error {
+	_, err := call[struct{}](ctx, c, OpReload, nil)
+	return err
+}
+
 // Events implements Backend.
 func (c *Client) Events(ctx context.Context, follow bool, each func(Event) error) error {
 	_, err := stream(ctx, c, OpEvents, eventsArgs{follow}, func(data json.RawMessage) error {

@@ -34,6 +34,7 @@ const (
 	OpSetRailUp Op = "rail_up"
 	OpSetBond   Op = "bond_set"
 	OpEvents    Op = "events"
+	OpReload    Op = "reload"
 	OpBench     Op = "bench"
 )
 

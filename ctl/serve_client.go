@@ -129,6 +129,12 @@ func (c *client) call(ctx context.Context, req Request) (json.RawMessage, error)
 		return answer(struct{}{}, b.Events(ctx, args.Follow, func(e Event) error { return c.event(req, e) }))
 	case OpBench:
 		return c.bench(ctx, req)
+	case OpReload:
+		b, ok := b.(Reloader)
+		if !ok {
+			return nil, Errorf(CodeUnsupported, "this backend has no configuration to read again")
+		}
+		return answer(struct{}{}, b.Reload(ctx))
 	}
 	return nil, Errorf(CodeUnsupported, "this daemon (tbnet2 %s) does not know %q: it is older than the client; restart it after its update", Version, string(req.Op))
 }

@@ -82,6 +82,9 @@ func TestClientAgainstServer(t *testing.T) {
 	if r := after.Rails[1]; !r.InUse || r.Weight != 2 || r.Enabled || after.Rails[0].InUse || after.Bonds[0].MTU != 9000 {
 		t.Errorf("after the changes: %+v, bond %+v", r, after.Bonds[0])
 	}
+	if err := c.Reload(ctx); err != nil || fake.Reloads() != 1 {
+		t.Errorf("Reload: %v, called %d times", err, fake.Reloads())
+	}
 	err = c.SetRailUp(ctx, "nope", true)
 	if ctl.CodeOf(err) != ctl.CodeNotFound || !strings.Contains(err.Error(), `"nope"`) {
 		t.Errorf("unknown rail: got %v (%v)", err, ctl.CodeOf(err))

@@ -53,6 +53,8 @@ type Result struct {
 	Level Level  `json:"level"`
 	Cause string `json:"cause"`
 	Fix   string `json:"fix,omitempty"`
+	// Untold is set where the check could not be made without the daemon.
+	Untold bool `json:"untold,omitempty"`
 }
 
 // Check is one row of the table. Func must not change anything; ctx bounds

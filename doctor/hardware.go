@@ -40,7 +40,7 @@ func kernelModules(_ context.Context, env *Env) Result {
 	if len(missing) == 0 {
 		return ok("the modules that are needed are there")
 	}
-	return fail("not loaded: "+strings.Join(missing, ", "), "modprobe "+strings.Join(missing, " "))
+	return fail("not loaded: "+strings.Join(missing, ", "), "modprobe -a "+strings.Join(missing, " "))
 }
 
 func controllers(_ context.Context, env *Env) Result {

@@ -44,7 +44,9 @@ func controlSocket(_ context.Context, env *Env) Result {
 // daemon check is the one that fails with the way to mend it.
 func needDaemon(env *Env, cause string) Result {
 	if env.status == nil {
-		return warn("cannot tell without the daemon", "see the daemon check")
+		r := warn("cannot be told without the daemon", "see the daemon check")
+		r.Untold = true
+		return r
 	}
 	return warn(cause, "restart the daemon")
 }

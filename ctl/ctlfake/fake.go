@@ -15,12 +15,13 @@ import (
 
 // Backend is the fake. Its methods are safe for use by several goroutines.
 type Backend struct {
-	mu     sync.Mutex // guards what follows
-	status ctl.Status
-	err    error
-	bench  ctl.BenchResult
-	past   []ctl.Event
-	subs   map[chan ctl.Event]bool
+	mu      sync.Mutex // guards what follows
+	status  ctl.Status
+	err     error
+	bench   ctl.BenchResult
+	past    []ctl.Event
+	reloads int
+	subs    map[chan ctl.Event]bool
 }
 
 // New makes a Backend that shows s.
@@ -165,6 +166,21 @@ func (b *Backend) SetBond(_ context.Context, change ctl.BondChange) error {
 	}
 	bond.Addresses = append(slices.Clone(bond.Addresses), change.Addresses...)
 	return nil
+}
+
+// Reload implements ctl.Reloader; it only fails or not.
+func (b *Backend) Reload(context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.reloads++
+	return b.err
+}
+
+// Reloads tells how often Reload was called.
+func (b *Backend) Reloads() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.reloads
 }
 
 // Events implements ctl.Backend.
