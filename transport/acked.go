@@ -6,6 +6,7 @@ import "github.com/tbnet2/tbnet2/wire"
 
 // apply takes the states that a batch of received frames brought.
 func (s *Sender) apply(now Time, in *Inbox) {
+	s.noticeStall(now)
 	s.settle()
 	s.control.take(in)
 	for i := range in.states {
@@ -179,6 +180,7 @@ func (s *Sender) applyChannel(a wire.ChannelAck) {
 	}
 	c.limit = max(c.limit, c.startOf(next)+uint64(a.Window))
 	c.acked = next
+	c.skip = maxSeq(c.skip, next) // level, lest it seem ahead half the numbers later
 	c.waiting = false
 }
 

@@ -68,7 +68,7 @@ func (s *Sender) sendRailSet(now Time, b *Burst) bool {
 	}
 	for id := range s.railSet.All() {
 		r := s.rails[id]
-		if !r.health.here || r.busy {
+		if h := &r.health; !h.here || !h.carrier || !h.enabled || r.busy {
 			continue
 		}
 		if !b.room(size) {

@@ -21,6 +21,9 @@ func (r *Receiver) positions(now Time, rail *recvRail, body []byte, in *Inbox) b
 			return r.drop(DropField)
 		}
 		body = rest
+		if Seq(m.Packet).Sub(r.channels[m.Channel].next) > int32(r.cfg.LocalSlots) {
+			return r.drop(DropWindow) // cannot have begun these
+		}
 		rail.setPosition(m.Channel, Seq(m.Packet))
 		r.channels[m.Channel].active = true
 		r.prove(now, m.Channel, in)

@@ -60,6 +60,7 @@ func dropOf(err error) Drop {
 
 // receive takes one frame from a rail.
 func (r *Receiver) receive(now Time, id RailID, frame []byte, in *Inbox) {
+	r.noticeStall(now)
 	r.stats.Frames++
 	r.stats.Bytes += uint64(len(frame))
 	var h wire.Header
@@ -274,12 +275,26 @@ func (r *Receiver) heardHere(now Time) RailSet {
 	return set
 }
 
+// noticeStall adds the time that this host itself was stopped to all
+// deadlines. That a tick is late shows it, to whatever is called first.
+func (r *Receiver) noticeStall(now Time) {
+	late := now - r.due
+	if late <= ownStall {
+		return
+	}
+	r.stalled += late
+	r.due = now
+	for ch := range r.channels {
+		if c := &r.channels[ch]; c.holeSince != Never {
+			c.holeSince += late
+		}
+	}
+}
+
 // tick does what time asks of the receive half, and always encodes the state
 // when the send half is about to send PINGs.
 func (r *Receiver) tick(now Time, in *Inbox) {
-	if late := now - r.due; late > ownStall {
-		r.stalled += late
-	}
+	r.noticeStall(now)
 	r.expireHoles(now, in)
 	in.owed.ack = in.owed.ack || r.ackNow || r.ackSince != Never
 	r.encode(now, in, true)

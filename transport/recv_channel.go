@@ -37,14 +37,14 @@ func (r *Receiver) data(now Time, rail *recvRail, h *wire.Header, body []byte, i
 	}
 	c := &r.channels[d.Channel]
 	seq := Seq(d.Packet)
+	if int(seq.Sub(c.next)) >= r.cfg.LocalSlots {
+		return r.drop(DropWindow)
+	}
 	if h.Flags&wire.FlagResent == 0 {
 		rail.setPosition(d.Channel, seq)
 	}
 	if seq.Before(c.next) {
 		return r.drop(DropLate)
-	}
-	if int(seq.Sub(c.next)) >= r.cfg.LocalSlots {
-		return r.drop(DropWindow)
 	}
 	f := fragment{seq: seq, off: int32(d.Offset) * wire.Unit, total: int32(d.Total), payload: payload,
 		offload: o, hasOffload: h.Flags&wire.FlagOffload != 0}
@@ -89,7 +89,8 @@ func checkFragment(d *wire.Data, o *wire.Offload, flags uint8, n int) (Drop, boo
 // order takes a fragment in the ordered class: the next packet goes straight
 // to the consumer, others are parked.
 func (r *Receiver) order(now Time, c *recvChannel, ch uint8, f *fragment, in *Inbox) bool {
-	if f.isWhole() && (f.seq == c.next || r.cfg.Unordered || sabotageResequence) && (c.slots == nil || *c.slot(f.seq) == nil) {
+	inTurn := f.seq == c.next || r.cfg.Unordered || sabotageResequence
+	if f.isWhole() && inTurn && (c.slots == nil || *c.slot(f.seq) == nil) && (c.backlog == 0 || r.fits(c, f.total)) {
 		r.deliver(c, in, Delivery{Channel: ch, Packet: f.seq, Total: int(f.total), Data: f.payload,
 			Offload: f.offload, HasOffload: f.hasOffload})
 		if f.seq == c.next {
@@ -144,7 +145,7 @@ func (r *Receiver) park(c *recvChannel, f *fragment) *assembly {
 		}
 		return a
 	}
-	if c.held+c.backlog+int(f.total) > r.cfg.Window {
+	if !r.fits(c, f.total) {
 		r.drop(DropWindow)
 		return nil
 	}
@@ -158,8 +159,14 @@ func (r *Receiver) park(c *recvChannel, f *fragment) *assembly {
 	return a
 }
 
+// fits reports whether a packet of total bytes is within the channel's window.
+func (r *Receiver) fits(c *recvChannel, total int32) bool {
+	return c.held+c.backlog+int(total) <= r.cfg.Window
+}
+
 // drain delivers what is now in turn, and passes what was skipped.
 func (r *Receiver) drain(now Time, c *recvChannel, ch uint8, in *Inbox) {
+	c.skip = maxSeq(c.skip, c.next) // level, lest it seem ahead half the numbers later
 	for c.parked > 0 || c.next.Before(c.skip) {
 		var a *assembly
 		if c.slots != nil {

@@ -109,6 +109,8 @@ func (r *recvRail) ack(a *wire.RailAck) {
 		r.started = r.next - depthMost
 	}
 	for r.gapCount > 0 && r.gaps[r.gapAt].first.Before(r.started) {
+		old := r.gaps[r.gapAt] // of which no part may count as arrived
+		r.started = maxSeq(r.started, old.first+Seq(old.count))
 		r.gapAt = (r.gapAt + 1) % len(r.gaps)
 		r.gapCount--
 	}

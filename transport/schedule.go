@@ -69,6 +69,8 @@ func (s *Sender) admits(r *sendRail, n need) bool {
 	switch {
 	case r.busy || !r.ledger.room():
 		return false
+	case r.held > 0 && !n.resent:
+		return false // would overtake what the device refused
 	case !r.hasWindow(size):
 		r.estimate.round.blocked = true
 		return false

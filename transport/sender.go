@@ -95,6 +95,7 @@ func (s *Sender) wake(ch int) {
 // gives back with Unsent what a device refused, before any other call; it
 // calls again while more is true.
 func (s *Sender) Transmit(now Time, b *Burst) (more bool) {
+	s.noticeStall(now)
 	s.settle()
 	s.cutAt, s.cutStamp = s.running(now), now.Stamp()
 	if !s.sendControl(now, b) {

@@ -46,6 +46,7 @@ func (s *Sender) giveUp(ch int, p *Packet) {
 		s.queued -= int(p.total - p.cut)
 		p.cut = p.total
 		c.pop() // only the head of a channel can be half cut
+		s.requeue(ch)
 	}
 	c.close(p)
 	p.refs++

@@ -4,15 +4,22 @@ package transport
 
 // tick does what time asks of the send half: liveness, PINGs, giving up.
 func (s *Sender) tick(now Time, in *Inbox) {
-	if late := now - s.due; late > ownStall {
-		s.stalled += late
-	}
+	s.noticeStall(now)
 	run := s.running(now)
 	for id := range s.railSet.All() {
 		s.tickRail(now, run, s.rails[id], in.owed.heard.Has(id), in)
 	}
 	s.giveUpOld(now)
 	s.due = s.nextTick(now)
+}
+
+// noticeStall adds the time that this host itself was stopped to all
+// deadlines. That a tick is late shows it, to whatever is called first.
+func (s *Sender) noticeStall(now Time) {
+	if late := now - s.due; late > ownStall {
+		s.stalled += late
+		s.due = now
+	}
 }
 
 func (s *Sender) tickRail(now, run Time, r *sendRail, heard bool, in *Inbox) {

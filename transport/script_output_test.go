@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/tbnet2/tbnet2/wire"
+)
+
+// collect writes down all that a step has brought, in a fixed order:
+// deliveries, events, frames by burst and rail, outcomes, counters.
+func (p *player) collect() {
+	for i := range p.in.Deliveries {
+		p.out = append(p.out, p.deliveryText(&p.in.Deliveries[i]))
+	}
+	for _, e := range p.in.Events {
+		p.out = append(p.out, eventText(e))
+	}
+	p.in.Reset()
+	for more := true; more; {
+		p.burst.Reset()
+		more = p.a.Transmit(p.now, &p.burst)
+		for id := range p.burst.Rails().All() {
+			p.transmit(id)
+		}
+	}
+	p.out = append(p.out, p.done...)
+	p.done = nil
+	p.countAll()
+}
+
+// transmit hands a rail's frames to its device.
+func (p *player) transmit(id RailID) {
+	if n := len(p.burst.Frames(id)); p.room[id] >= 0 && n > p.room[id] {
+		p.a.Unsent(id, &p.burst, n-p.room[id])
+	}
+	for i := range p.burst.Frames(id) {
+		f := &p.burst.Frames(id)[i]
+		b := append([]byte(nil), f.Head...)
+		for _, part := range f.Body(nil) {
+			b = append(b, part...)
+		}
+		p.out = append(p.out, fmt.Sprintf("send %d %s", id, frameText(b, p.cfg.PeerIndex)))
+		if p.room[id] > 0 {
+			p.room[id]--
+		}
+	}
+}
+
+func (p *player) deliveryText(d *Delivery) string {
+	text := fmt.Sprintf("deliver ch=%d packet=%d", d.Channel, d.Packet)
+	if p.cfg.Class == Reliable {
+		text += fmt.Sprintf(" offset=%d length=%d total=%d", d.Offset, len(d.Data), d.Total)
+	} else {
+		text += fmt.Sprintf(" length=%d", len(d.Data))
+	}
+	if d.HasOffload {
+		text += " " + offloadText(&d.Offload)
+	}
+	if !bytes.Equal(d.Data, scriptContent(d.Channel, uint32(d.Packet), d.Offset, len(d.Data))) {
+		text += " (content differs)"
+	}
+	if d.Buf != nil {
+		p.mem.Put(d.Buf)
+	}
+	return text
+}
+
+func eventText(e Event) string {
+	switch {
+	case e.Kind == EventDead:
+		return "event dead"
+	case e.Kind == EventMTU:
+		return fmt.Sprintf("event rail %d mtu %d", e.Rail, e.MTU)
+	case e.Reason == ReasonNone:
+		return fmt.Sprintf("event rail %d %v", e.Rail, e.State)
+	}
+	return fmt.Sprintf("event rail %d %v %v", e.Rail, e.State, e.Reason)
+}
+
+// countAll writes down the counters that have moved.
+func (p *player) countAll() {
+	rs, ss := p.a.ReceiveStats(), p.a.SendStats()
+	rs.Drops.Each(func(name string, n uint64) { p.count("drop "+name, n) })
+	for _, c := range []struct {
+		name string
+		n    uint64
+	}{{"gaps", rs.Gaps}, {"rail_lost", rs.LostFrames}, {"rail_reordered", rs.RailReordered}, {"out_of_order", rs.OutOfOrder},
+		{"skipped", rs.Skipped}, {"proven_lost", rs.ProvenLost}, {"hole_timeout", rs.HoleTimeouts},
+		{"lost", ss.Lost}, {"moved", ss.Suspected}, {"refused", ss.Refused}, {"bad_states", ss.BadStates}, {"stale_acks", ss.StaleAcks}} {
+		p.count("count "+c.name, c.n)
+	}
+}
+
+func (p *player) count(name string, n uint64) {
+	if was := p.counts[name]; n != was {
+		p.out = append(p.out, fmt.Sprintf("%s %d", name, n-was))
+		p.counts[name] = n
+	}
+}
+
+// finish closes the association: nothing may be held afterwards, and every
+// frame counts as taken or dropped.
+func (p *player) finish() {
+	p.t.Helper()
+	rs := p.a.ReceiveStats()
+	drops := uint64(0)
+	rs.Drops.Each(func(_ string, n uint64) { drops += n })
+	if rs.Frames != rs.Taken+drops {
+		p.t.Errorf("%d frames received, %d taken, %d dropped", rs.Frames, rs.Taken, drops)
+	}
+	if most := uint64(wire.Channels * p.cfg.Window); rs.ParkedBytesMost > most {
+		p.t.Errorf("%d bytes parked, at most %d may be", rs.ParkedBytesMost, most)
+	}
+	p.a.Close()
+	if p.mem.out != 0 || p.open != 0 {
+		p.t.Errorf("%d buffers and %d packets are left after Close", p.mem.out, p.open)
+	}
+}

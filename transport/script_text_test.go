@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package transport
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// clause is one action or frame of a script in words: bare words, key=value
+// fields, and [clauses] inside it.
+type clause struct {
+	words  []string
+	fields map[string]string
+	groups []clause
+	used   map[string]bool
+}
+
+// parseClause reads text up to its end.
+func parseClause(text string) (clause, error) {
+	text = strings.NewReplacer("[", " [ ", "]", " ] ").Replace(text)
+	c, rest, err := parseTokens(strings.Fields(text), false)
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("] without [")
+	}
+	return c, err
+}
+
+func parseTokens(tokens []string, inner bool) (c clause, rest []string, err error) {
+	c.fields, c.used = map[string]string{}, map[string]bool{}
+	for len(tokens) > 0 {
+		token := tokens[0]
+		tokens = tokens[1:]
+		switch key, value, isField := strings.Cut(token, "="); {
+		case token == "]" && inner:
+			return c, tokens, nil
+		case token == "]":
+			return c, []string{token}, nil
+		case token == "[":
+			var g clause
+			if g, tokens, err = parseTokens(tokens, true); err != nil {
+				return c, nil, err
+			}
+			c.groups = append(c.groups, g)
+		case isField:
+			c.fields[key] = value
+		default:
+			c.words = append(c.words, token)
+		}
+	}
+	if inner {
+		return c, nil, fmt.Errorf("[ without ]")
+	}
+	return c, nil, nil
+}
+
+// word gives the i-th bare word, "" if there is none.
+func (c *clause) word(i int) string {
+	if i < len(c.words) {
+		return c.words[i]
+	}
+	return ""
+}
+
+// has reports whether a bare word stands in the clause.
+func (c *clause) has(word string) bool {
+	for _, w := range c.words {
+		if w == word {
+			return true
+		}
+	}
+	return false
+}
+
+// text gives a field, or d where it is left out.
+func (c *clause) text(key, d string) string {
+	c.used[key] = true
+	if v, ok := c.fields[key]; ok {
+		return v
+	}
+	return d
+}
+
+// num gives a number field, or d where it is left out. A value with a unit is
+// a time, and stands for its stamp.
+func (c *clause) num(key string, d int64) int64 {
+	v := c.text(key, "")
+	if v == "" {
+		return d
+	}
+	if n, err := strconv.ParseInt(v, 0, 64); err == nil {
+		return n
+	}
+	t, err := parseTime(v)
+	if err != nil {
+		panic(scriptError(fmt.Sprintf("%s=%s is no number", key, v)))
+	}
+	return int64(t.Stamp())
+}
+
+// scriptError is panicked by the reader of a script and reported with its line.
+type scriptError string
+
+// unknown names a field that nobody has asked for, "" if there is none.
+func (c *clause) unknown() string {
+	for key := range c.fields {
+		if !c.used[key] {
+			return key
+		}
+	}
+	return ""
+}
+
+var timeUnits = []struct {
+	name string
+	unit Time
+}{{"ms", Millisecond}, {"us", Microsecond}, {"ns", 1}, {"s", Second}}
+
+func parseTime(s string) (Time, error) {
+	for _, u := range timeUnits {
+		if digits, ok := strings.CutSuffix(s, u.name); ok {
+			n, err := strconv.ParseInt(digits, 10, 64)
+			return Time(n) * u.unit, err
+		}
+	}
+	return 0, fmt.Errorf("%q is no time: a whole number of ns, us, ms or s", s)
+}
+
+func (t Time) text() string {
+	switch {
+	case t%Millisecond == 0:
+		return fmt.Sprintf("%dms", t/Millisecond)
+	case t%Microsecond == 0:
+		return fmt.Sprintf("%dus", t/Microsecond)
+	}
+	return fmt.Sprintf("%dns", t)
+}
+
+// parseRails reads a set of rail ids: 0,2 or - for none.
+func parseRails(s string) RailSet {
+	set := RailSet(0)
+	if s == "-" || s == "" {
+		return set
+	}
+	for _, id := range strings.Split(s, ",") {
+		n, err := strconv.ParseUint(id, 10, 6)
+		if err != nil {
+			panic(scriptError(fmt.Sprintf("%q is no set of rails", s)))
+		}
+		set = set.With(RailID(n))
+	}
+	return set
+}
+
+func (s RailSet) text() string {
+	if s == 0 {
+		return "-"
+	}
+	var ids []string
+	for id := range s.All() {
+		ids = append(ids, strconv.Itoa(int(id)))
+	}
+	return strings.Join(ids, ",")
+}
+
+// scriptByte is byte i of packet p in channel ch: what every script carries.
+// 251 is prime, so that content moved by a whole unit differs.
+func scriptByte(ch uint8, p uint32, i int) byte {
+	return byte((uint64(i) + 31*uint64(p) + 101*uint64(ch)) % 251)
+}
+
+// scriptContent gives bytes [off, off+n) of a packet.
+func scriptContent(ch uint8, p uint32, off, n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = scriptByte(ch, p, off+i)
+	}
+	return b
+}
