@@ -30,6 +30,9 @@ type Config struct {
 	// Guard, if set, replaces the link's lock: links with common Shapers have
 	// a common Guard.
 	Guard *sync.Mutex
+	// Start, if set, is where the link's time begins: links with common
+	// Shapers have a common Start.
+	Start time.Time
 	MACs  [2]rail.MAC // zero: made from Seed and Group
 }
 
@@ -61,7 +64,10 @@ func New(c Config) (*Link, error) {
 	if c.Rate == 0 {
 		c.Rate = c.Params.Rate
 	}
-	l := &Link{guard: c.Guard, start: time.Now()}
+	l := &Link{guard: c.Guard, start: c.Start}
+	if l.start.IsZero() {
+		l.start = time.Now()
+	}
 	if l.guard == nil {
 		l.guard = new(sync.Mutex)
 	}
