@@ -35,7 +35,7 @@ func (a *Association) AddRail(now Time, c RailConfig) error {
 	}
 	s.rails[c.ID] = newSendRail(s.running(now), c)
 	s.railSet = s.railSet.With(c.ID)
-	r.rails[c.ID] = &recvRail{id: c.ID, peerID: c.PeerID, ring: uint32(c.Ring), noCRC: c.NoCRC}
+	r.rails[c.ID] = &recvRail{id: c.ID, peerID: c.PeerID, ring: uint32(c.Ring), noCRC: c.TrustLink}
 	r.railIDs = r.railIDs.With(c.ID)
 	s.due, r.due = min(s.due, now), min(r.due, now)
 	return nil
@@ -210,6 +210,14 @@ func (a *Association) RailStats(id RailID) (RailStats, bool) {
 
 // Rails gives the ids of all rails. Send half.
 func (a *Association) Rails() RailSet { return a.send.railSet }
+
+// RailMTU is what a rail is proven to pass, in bytes. Send half.
+func (a *Association) RailMTU(id RailID) int {
+	if r := a.send.rails[id]; r != nil {
+		return r.mtu
+	}
+	return 0
+}
 
 // UpRails gives the rails that are up. Send half.
 func (a *Association) UpRails() RailSet {

@@ -87,7 +87,10 @@ type RailConfig struct {
 	Group  uint64 // rails of one group share rate and fate
 	Weight int    // 0: by measured rate
 	Ring   int    // our receive ring's share for this association, bytes
-	NoCRC  bool   // the link has its own
+	NoCRC  bool   // the peer trusts the link: our frames carry no CRC
+	// TrustLink takes frames without a CRC though RequireCRC is set: the link
+	// has its own.
+	TrustLink bool
 }
 
 // Errors of the calls that configure.
