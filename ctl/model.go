@@ -67,10 +67,11 @@ type Peer struct {
 
 // FlowCounters are totals of packets with one peer since it was first seen.
 type FlowCounters struct {
-	TxPackets uint64 `json:"tx_packets"`
-	TxBytes   uint64 `json:"tx_bytes"`
-	RxPackets uint64 `json:"rx_packets"`
-	RxBytes   uint64 `json:"rx_bytes"`
+	TxPackets     uint64 `json:"tx_packets"`
+	TxBytes       uint64 `json:"tx_bytes"`
+	TxResentBytes uint64 `json:"tx_resent_bytes"` // sent again on the link
+	RxPackets     uint64 `json:"rx_packets"`
+	RxBytes       uint64 `json:"rx_bytes"`
 	// RxReordered counts packets that had to wait for an earlier one.
 	RxReordered   uint64 `json:"rx_reordered"`
 	RxParkedBytes uint64 `json:"rx_parked_bytes"` // held back now
@@ -119,7 +120,6 @@ type RailCounters struct {
 	TxBytes     uint64 `json:"tx_bytes"`
 	TxErrors    uint64 `json:"tx_errors"`
 	TxStall     uint64 `json:"tx_stall"`    // times the device took no more
-	TxResent    uint64 `json:"tx_resent"`   // bytes sent again
 	TxLost      uint64 `json:"tx_lost"`     // frames the peer did not get
 	CreditWait  uint64 `json:"credit_wait"` // times the peer's credit was used up
 	RxFrames    uint64 `json:"rx_frames"`
@@ -128,7 +128,8 @@ type RailCounters struct {
 	RxNoBuffer  uint64 `json:"rx_no_buffer"`
 	RxLost      uint64 `json:"rx_lost"`      // frames that a gap proved lost
 	RxReordered uint64 `json:"rx_reordered"` // frames out of the rail's order
-	Flaps       uint64 `json:"flaps"`        // times it went from up to down
+	Flaps       uint64 `json:"flaps"`        // times it left up
+	Suspicions  uint64 `json:"suspicions"`   // times it was suspect
 }
 
 // Drop counts what was thrown away for one reason.
@@ -203,11 +204,22 @@ func (s *Status) Bond(name string) (*Bond, bool) {
 	return nil, false
 }
 
-// Rail finds a rail by name.
+// Rail finds a rail by name. One device on a switch can be a rail to several
+// peers: this is the first of them.
 func (s *Status) Rail(name string) (*Rail, bool) {
 	for i := range s.Rails {
 		if s.Rails[i].Name == name {
 			return &s.Rails[i], true
+		}
+	}
+	return nil, false
+}
+
+// railTo finds the rail of that name to a peer.
+func (s *Status) railTo(p *Peer, name string) (*Rail, bool) {
+	for i := range s.Rails {
+		if r := &s.Rails[i]; r.Name == name && r.PeerUUID == p.UUID {
+			return r, true
 		}
 	}
 	return nil, false

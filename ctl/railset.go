@@ -129,7 +129,7 @@ func orNone(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// assign gives every named rail to the peer at its end.
+// assign gives every named rail to the peers at its end.
 func (s *Status) assign(peers []*Peer, rails []RailChoice) ([]PeerRails, error) {
 	out := make([]PeerRails, len(peers))
 	for i, p := range peers {
@@ -144,11 +144,16 @@ func (s *Status) assign(peers []*Peer, rails []RailChoice) ([]PeerRails, error) 
 		if c.Weight < 0 || c.Weight > WeightMax {
 			return nil, Errorf(CodeInvalid, "weight %d of rail %s is not from 1 to %d", c.Weight, c.Name, WeightMax)
 		}
-		i := slices.IndexFunc(peers, func(p *Peer) bool { return slices.Contains(p.Rails, c.Name) })
-		if i < 0 {
+		found := false
+		for i, p := range peers { // several, where the rail's device is on a switch
+			if slices.Contains(p.Rails, c.Name) {
+				out[i].Rails = append(out[i].Rails, c)
+				found = true
+			}
+		}
+		if !found {
 			return nil, s.notTheirs(c.Name, peers)
 		}
-		out[i].Rails = append(out[i].Rails, c)
 	}
 	for i := range out {
 		if len(out[i].Rails) == 0 {
@@ -187,7 +192,7 @@ func (s *Status) pick(p *Peer, count int) ([]RailChoice, error) {
 	}
 	var rails []*Rail
 	for _, name := range p.Rails {
-		if r, ok := s.Rail(name); ok {
+		if r, ok := s.railTo(p, name); ok {
 			rails = append(rails, r)
 		}
 	}

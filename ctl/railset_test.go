@@ -109,3 +109,20 @@ func TestResolveBondCutsNobodyOff(t *testing.T) {
 		t.Fatalf("got error %v, want %q", err, want)
 	}
 }
+
+// TestResolveSwitchedDevice has one device that is a rail to two peers.
+func TestResolveSwitchedDevice(t *testing.T) {
+	s := ctlfake.Sample()
+	s.Peers = append(s.Peers, ctl.Peer{Name: "node3", UUID: "3", Rails: []string{"tbr0"}})
+	s.Rails = append(s.Rails, ctl.Rail{Name: "tbr0", Peer: "node3", PeerUUID: "3", State: ctl.RailUp, Enabled: true, Weight: 5})
+	s.Bonds[0].Peers = []string{"node2", "node3"}
+	got, err := s.Resolve(ctl.RailSet{Target: "tbbond0", Rails: []ctl.RailChoice{{Name: "tbr0"}}})
+	want := []ctl.PeerRails{{Peer: "node2", Rails: []ctl.RailChoice{{Name: "tbr0"}}}, {Peer: "node3", Rails: []ctl.RailChoice{{Name: "tbr0"}}}}
+	if err != nil || !cmp.Equal(got, want) {
+		t.Errorf("got %v, %v; want %v", got, err, want)
+	}
+	got, err = s.Resolve(ctl.RailSet{Target: "node3", Count: 1})
+	if err != nil || got[0].Rails[0].Weight != 5 {
+		t.Errorf("got %v, %v; want node3's own rail of weight 5", got, err)
+	}
+}

@@ -6,7 +6,9 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -153,22 +155,48 @@ func bondOffloads(_ context.Context, env *Env) Result {
 }
 
 // benign are drops that a healthy host has, too.
-var benign = map[string]bool{"no_peer": true}
+var benign = map[string]bool{"no_peer": true, "duplicate": true, "late": true, "unknown_index": true, "no_rail": true}
 
-func drops(_ context.Context, env *Env) Result {
+func drops(ctx context.Context, env *Env) Result {
 	if env.status == nil {
 		return needDaemon(env, "")
 	}
-	var parts []string
-	for _, d := range env.status.Drops {
-		if d.Count > 0 && !benign[d.Reason] {
-			parts = append(parts, fmt.Sprintf("%s %d", d.Reason, d.Count))
-		}
-	}
-	if len(parts) == 0 {
+	before := dropCounts(env.status)
+	if len(before) == 0 {
 		return ok("nothing was dropped")
 	}
-	return warn("dropped since the start: "+strings.Join(parts, ", "), "a count that stands still is history; `tbnetctl stats --watch` shows whether it grows")
+	env.Pause(ctx, dropWatch)
+	now, err := env.Status(ctx)
+	if err != nil {
+		return warn(fmt.Sprintf("the daemon did not answer a second time: %v", err), "see the daemon's log")
+	}
+	var growing, still []string
+	after := dropCounts(now)
+	for _, reason := range slices.Sorted(maps.Keys(after)) {
+		if more := after[reason] - before[reason]; more > 0 {
+			growing = append(growing, fmt.Sprintf("%s %d", reason, more))
+		} else {
+			still = append(still, fmt.Sprintf("%s %d", reason, after[reason]))
+		}
+	}
+	if len(growing) > 0 {
+		return warn(fmt.Sprintf("dropped in the last %v: %s", dropWatch, strings.Join(growing, ", ")), "`tbnetctl stats --watch` shows on which rail; crc and short point to a cable or device, window and full queues to a slow receiver")
+	}
+	return ok(fmt.Sprintf("nothing in the last %v; since the start %s", dropWatch, strings.Join(still, ", ")))
+}
+
+// dropWatch is how long drops are watched: what was dropped when a peer came
+// or a cable was pulled is history, not a fault.
+const dropWatch = time.Second
+
+func dropCounts(s *ctl.Status) map[string]uint64 {
+	out := map[string]uint64{}
+	for _, d := range s.Drops {
+		if d.Count > 0 && !benign[d.Reason] {
+			out[d.Reason] = d.Count
+		}
+	}
+	return out
 }
 
 // cpuGovernor warns where the clock is pinned to the lowest. With intel_pstate

@@ -78,6 +78,7 @@ type Env struct {
 	Config   string   // the daemon's configuration, below FS without a leading slash
 	Devices  []string // devices the configuration names as rails
 	Now      func() time.Time
+	Pause    func(context.Context, time.Duration) // waits, to see whether a counter grows
 
 	status    *ctl.Status // from Status
 	statusErr error

@@ -87,7 +87,8 @@ func env(t tree, s *ctl.Status, err error) *Env {
 		Features: func(string) (map[string]bool, error) {
 			return map[string]bool{"tx": true, "sg": true, "tso": true}, nil
 		},
-		Now: func() time.Time { return time.Date(2026, 1, 2, 4, 0, 0, 0, time.UTC) }}
+		Pause: func(context.Context, time.Duration) {},
+		Now:   func() time.Time { return time.Date(2026, 1, 2, 4, 0, 0, 0, time.UTC) }}
 }
 
 // diagnose runs all checks on a machine that change has spoiled.
@@ -173,9 +174,6 @@ func TestFaults(t *testing.T) {
 		}, "host UUIDs", Fail, "node1 and clone"},
 		{"no carrier", func(_ tree, s *ctl.Status) { s.Bonds[0].Carrier = false }, "bond", Fail, "tbbond0 has no carrier"},
 		{"bond down", func(m tree, _ *ctl.Status) { m["sys/class/net/tbbond0/flags"] = "0x1002" }, "bond", Fail, "tbbond0 is not up"},
-		{"drops", func(_ tree, s *ctl.Status) {
-			s.Drops = []ctl.Drop{{Reason: "no_peer", Count: 9}, {Reason: "bad_crc", Count: 2}}
-		}, "drops", Warn, "bad_crc 2"},
 		{"powersave", func(m tree, _ *ctl.Status) { m["sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"] = "powersave" }, "CPU governor", Warn, "1 of 1"},
 	}
 	for _, c := range cases {
@@ -228,6 +226,27 @@ func TestEthernetRails(t *testing.T) {
 	r := Run(t.Context(), env(m, &s, nil), Checks())
 	if r.Level != OK {
 		t.Errorf("got %v: %+v", r.Level, r.First)
+	}
+}
+
+// TestDrops has drops of long ago, which are none to complain of, and drops
+// that go on.
+func TestDrops(t *testing.T) {
+	s := healthy()
+	s.Drops = []ctl.Drop{{Reason: "no_peer", Count: 9}, {Reason: "bad_crc", Count: 2}}
+	e := env(machineTree(), &s, nil)
+	r := Run(t.Context(), e, Checks())
+	if r.Level != OK {
+		t.Errorf("old drops: got %v, %+v", r.Level, r.First)
+	}
+	e.Status = func(context.Context) (*ctl.Status, error) {
+		s := s
+		s.Drops = []ctl.Drop{{Reason: "no_peer", Count: 99}, {Reason: "bad_crc", Count: 7}, {Reason: "short", Count: 1}}
+		return &s, nil
+	}
+	e.status = &s
+	if got := drops(t.Context(), e); got.Level != Warn || got.Cause != "dropped in the last 1s: bad_crc 5, short 1" {
+		t.Errorf("got %+v", got)
 	}
 }
 

@@ -3,6 +3,7 @@
 package doctor
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -18,8 +19,15 @@ import (
 // names; socket and config are absolute paths.
 func Machine(socket, config string, devices []string) *Env {
 	return &Env{
-		FS: os.DirFS("/"), Status: ctl.NewClient(socket).Status, Features: features, Now: time.Now,
+		FS: os.DirFS("/"), Status: ctl.NewClient(socket).Status, Features: features, Now: time.Now, Pause: pause,
 		Socket: socket, Config: strings.TrimPrefix(config, "/"), Devices: devices,
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
 	}
 }
 

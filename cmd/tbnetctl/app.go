@@ -29,6 +29,7 @@ const (
 type backend interface {
 	ctl.Backend
 	ctl.Bencher
+	ctl.Reloader
 }
 
 // app is what the commands share. Tests make one of their own with fakes.

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -37,11 +38,19 @@ func (a *app) printReport(r *doctor.Report) error {
 		return a.printJSON(r)
 	}
 	simulatedNote(a.out, r.Simulated)
+	var untold []string
 	for _, f := range r.Findings {
+		if f.Untold {
+			untold = append(untold, f.Check)
+			continue
+		}
 		_, _ = fmt.Fprintf(a.out, "%-4s  %-15s  %s\n", f.Level, f.Check, f.Cause)
 		if f.Fix != "" {
 			_, _ = fmt.Fprintf(a.out, "%-4s  %-15s  fix: %s\n", "", "", f.Fix)
 		}
+	}
+	if len(untold) > 0 {
+		_, _ = fmt.Fprintf(a.out, "WARN  %-15s  cannot be told without the daemon: %s\n", plural(len(untold), "check"), strings.Join(untold, ", "))
 	}
 	if r.First != nil {
 		_, _ = fmt.Fprintf(a.out, "\nFirst mend the %s: %s\n", r.First.Layer, r.First.Cause)

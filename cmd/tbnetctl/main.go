@@ -7,12 +7,19 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/tbnet2/tbnet2/lab"
 )
 
 func main() {
+	if err := lab.Main(); err != nil { // also what a lab starts inside itself
+		fmt.Fprintln(os.Stderr, "tbnetctl:", err)
+		os.Exit(exitFail)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := newApp().run(ctx, os.Args[1:])
 	stop()

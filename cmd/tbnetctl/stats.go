@@ -35,9 +35,9 @@ func statsText(w io.Writer, now, before *ctl.Stats) error {
 		c := r.Counters
 		tx, rx := railRates(now, before, r)
 		rows = append(rows, []any{r.Name, orDash(r.Peer), r.State, size(c.TxBytes), tx, size(c.RxBytes), rx, c.TxFrames, c.RxFrames,
-			size(c.TxResent), c.RxLost, c.RxReordered, c.TxErrors + c.RxErrors, c.RxNoBuffer, c.TxStall, c.CreditWait, c.Flaps})
+			c.TxLost, c.RxLost, c.RxReordered, c.TxErrors + c.RxErrors, c.RxNoBuffer, c.TxStall, c.CreditWait, c.Flaps})
 	}
-	err := table(w, []any{"RAIL", "PEER", "STATE", "TX", "TX_RATE", "RX", "RX_RATE", "TX_FRAMES", "RX_FRAMES", "RESENT",
+	err := table(w, []any{"RAIL", "PEER", "STATE", "TX", "TX_RATE", "RX", "RX_RATE", "TX_FRAMES", "RX_FRAMES", "TX_LOST",
 		"RX_LOST", "REORDERED", "ERRORS", "NO_BUFFER", "TX_STALL", "CREDIT_WAIT", "FLAPS"}, rows)
 	if err != nil {
 		return err
@@ -46,9 +46,9 @@ func statsText(w io.Writer, now, before *ctl.Stats) error {
 	rows = nil
 	for _, p := range now.Peers {
 		c := p.Counters
-		rows = append(rows, []any{p.Name, c.TxPackets, size(c.TxBytes), c.RxPackets, size(c.RxBytes), c.RxReordered, size(c.RxParkedBytes), size(c.TxQueuedBytes)})
+		rows = append(rows, []any{p.Name, c.TxPackets, size(c.TxBytes), size(c.TxResentBytes), c.RxPackets, size(c.RxBytes), c.RxReordered, size(c.RxParkedBytes), size(c.TxQueuedBytes)})
 	}
-	if err := table(w, []any{"PEER", "TX_PACKETS", "TX", "RX_PACKETS", "RX", "REORDERED", "PARKED", "QUEUED"}, rows); err != nil {
+	if err := table(w, []any{"PEER", "TX_PACKETS", "TX", "RESENT", "RX_PACKETS", "RX", "REORDERED", "PARKED", "QUEUED"}, rows); err != nil {
 		return err
 	}
 	if d := dropsText(now.Drops); d != "" {

@@ -58,12 +58,16 @@ type Bond struct {
 	Queue      int      // queue: bytes waiting to be sent, 0 the default
 }
 
+// MTUMax as a Rail's MTU is the most the device can.
+const MTUMax = -1
+
 // Rail is a section [rail NAME]. One of Device and Path is set; Path, the
 // domain and route of a cable ("0-1"), finds the device whatever its name.
 type Rail struct {
 	Name   string
 	Device string // device
 	Path   string // path
+	MTU    int    // mtu: the device's, set when it is opened; MTUMax, or 0 to leave it
 	Weight int    // weight; 0: by measured rate
 	CRC    bool   // crc: frames carry a checksum of their own
 }

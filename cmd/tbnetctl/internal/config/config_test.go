@@ -33,6 +33,7 @@ device = thunderbolt0
 weight = 3
 [rail  tbr1]
 path = 0-3
+mtu = max
 crc = no
 [socks5]
 listen = 127.0.0.1:1080
@@ -51,7 +52,7 @@ func fullConfig() Config {
 	return Config{
 		Host:  Host{UUID: uuid.MustParse("0f0e0d0c-0b0a-4908-8706-050403020100"), Name: "node1"},
 		Bond:  Bond{Outlet: OutletUserstack, Name: "bond7", MTU: 9000, Addresses: []string{"10.0.0.1/24", "fd00::1/64"}, Window: 4 << 20, Queue: 512 << 10},
-		Rails: []Rail{{Name: "tbr0", Device: "thunderbolt0", Weight: 3, CRC: true}, {Name: "tbr1", Path: "0-3"}},
+		Rails: []Rail{{Name: "tbr0", Device: "thunderbolt0", Weight: 3, CRC: true}, {Name: "tbr1", Path: "0-3", MTU: MTUMax}},
 		SOCKS: "127.0.0.1:1080",
 		Forwards: []Forward{{Listen: ":8080", To: "node2:80"}, {Listen: "127.0.0.1:8081", To: "[fe80::2]:80"},
 			{Remote: true, Listen: ":22", To: "127.0.0.1:22"}},
@@ -109,6 +110,7 @@ func TestErrorsNameTheLine(t *testing.T) {
 		{"device twice", "[rail a]\ndevice = x\n[rail b]\ndevice = x", "f: [rail a] and [rail b] are both on x"},
 		{"rail on the bond", "[rail a]\ndevice = tbbond0", "is on the bond tbbond0 itself"},
 		{"path", "[rail a]\npath = 0.1", "is no DOMAIN-ROUTE"},
+		{"rail mtu", "[rail a]\nmtu = min", `"min" is not a number from 576 to 65535, nor max`},
 		{"weight", "[rail a]\nweight = 0", `"0" is not a number from 1 to 1000`},
 		{"socks", "[socks5]\nlisten = 1080", "is no ADDRESS:PORT"},
 		{"socks port", "[socks5]\nlisten = :0", `"0" is no port`},

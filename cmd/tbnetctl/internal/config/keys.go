@@ -41,6 +41,7 @@ var keys = map[string]map[string]key{
 	"rail": {
 		"device": {set: func(_ *Config, r *Rail, v string) error { r.Device = v; return checkName(v) }},
 		"path":   {set: func(_ *Config, r *Rail, v string) error { r.Path = v; return checkPath(v) }},
+		"mtu":    {set: func(_ *Config, r *Rail, v string) error { return railMTU(&r.MTU, v) }},
 		"weight": {set: func(_ *Config, r *Rail, v string) error { return whole(&r.Weight, v, 1, 1000) }},
 		"crc":    {set: func(_ *Config, r *Rail, v string) error { return yesNo(&r.CRC, v) }},
 	},
@@ -195,6 +196,18 @@ func whole(to *int, v string, min, max int) error {
 		return fmt.Errorf("%q is not a number from %d to %d", v, min, max)
 	}
 	*to = n
+	return nil
+}
+
+// railMTU reads "max" or bytes.
+func railMTU(to *int, v string) error {
+	if v == "max" {
+		*to = MTUMax
+		return nil
+	}
+	if err := whole(to, v, 576, 65535); err != nil {
+		return fmt.Errorf("%w, nor max", err)
+	}
 	return nil
 }
 

@@ -34,7 +34,7 @@ func (c Config) Format() string {
 		yesLine("retransmit", c.Bond.Retransmit, def.Bond.Retransmit), sizeLine("window", c.Bond.Window), sizeLine("queue", c.Bond.Queue)},
 		each("address", c.Bond.Addresses)...)...)
 	for _, r := range c.Rails {
-		section("rail "+r.Name, textLine("device", r.Device, ""), textLine("path", r.Path, ""), numberLine("weight", r.Weight), yesLine("crc", r.CRC, true))
+		section("rail "+r.Name, textLine("device", r.Device, ""), textLine("path", r.Path, ""), mtuLine(r.MTU), numberLine("weight", r.Weight), yesLine("crc", r.CRC, true))
 	}
 	section("socks5", textLine("listen", c.SOCKS, ""))
 	section("forward", forwardLines(c.Forwards)...)
@@ -62,6 +62,13 @@ func numberLine(key string, n int) string {
 		return ""
 	}
 	return fmt.Sprintf("%s = %d", key, n)
+}
+
+func mtuLine(mtu int) string {
+	if mtu == MTUMax {
+		return "mtu = max"
+	}
+	return numberLine("mtu", mtu)
 }
 
 func sizeLine(key string, n int) string {

@@ -13,9 +13,9 @@ import (
 
 // KeepMTU and MaxMTU are values of Options.MTU that are no number.
 const (
-	AutoMTU = 0  // the maximum for cables and veth, the present one for others
-	MaxMTU  = -1 // the maximum for all
-	KeepMTU = -2 // the present one for all
+	AutoMTU = 0             // as configured; of new rails the maximum for cables and veth, the present one for others
+	MaxMTU  = config.MTUMax // the maximum for all
+	KeepMTU = -2            // the present one for all
 )
 
 // Options say what the user wants.
@@ -59,10 +59,20 @@ func MakePlan(old config.Config, links []Link, o Options) (Plan, error) {
 		p.Config.Rails = slices.DeleteFunc(p.Config.Rails, func(r config.Rail) bool { return !slices.ContainsFunc(chosen, on(r)) })
 	}
 	for _, l := range chosen {
-		if !slices.ContainsFunc(p.Config.Rails, func(r config.Rail) bool { return on(r)(l) }) {
+		i := slices.IndexFunc(p.Config.Rails, func(r config.Rail) bool { return on(r)(l) })
+		if i < 0 {
+			i = len(p.Config.Rails)
 			p.Config.Rails = append(p.Config.Rails, newRail(p.Config.Rails, l))
 		}
-		if c, changed := change(l, o.MTU); changed {
+		r := &p.Config.Rails[i]
+		switch o.MTU {
+		case AutoMTU:
+		case KeepMTU:
+			r.MTU = 0
+		default:
+			r.MTU = o.MTU
+		}
+		if c, changed := change(l, r.MTU); changed {
 			p.Changes = append(p.Changes, c)
 		}
 	}
@@ -109,6 +119,9 @@ func on(r config.Rail) func(Link) bool {
 // the device's own name for others.
 func newRail(others []config.Rail, l Link) config.Rail {
 	r := config.Rail{Name: l.Name, Device: l.Name, CRC: !l.Thunderbolt()}
+	if l.Thunderbolt() || l.Kind == "veth" {
+		r.MTU = config.MTUMax
+	}
 	if l.Path == "" {
 		return r
 	}
@@ -122,15 +135,36 @@ func newRail(others []config.Rail, l Link) config.Rail {
 }
 
 func change(l Link, want int) (Change, bool) {
-	c := Change{Device: l.Name, MTUBefore: l.MTU, MTU: l.MTU, UpBefore: l.Up}
-	highest := min(l.MaxMTU, mtuFrameMax)
-	switch {
-	case want > 0:
-		c.MTU = want
-	case want == MaxMTU, want == AutoMTU && (l.Thunderbolt() || l.Kind == "veth"):
-		c.MTU = max(highest, l.MTU)
-	}
+	c := Change{Device: l.Name, MTUBefore: l.MTU, MTU: l.wanted(want), UpBefore: l.Up}
 	return c, c.MTU != c.MTUBefore || !l.Up
+}
+
+// wanted gives the MTU that a rail's configured one means for the device.
+func (l Link) wanted(mtu int) int {
+	switch {
+	case mtu > 0:
+		return mtu
+	case mtu == config.MTUMax:
+		return max(min(l.MaxMTU, mtuFrameMax), l.MTU)
+	}
+	return l.MTU
+}
+
+// Ready sets a rail's device up with the MTU that r wants, as far as it is not
+// so already. The daemon does this whenever a device comes.
+func Ready(links Links, r config.Rail, device string) error {
+	present, err := links.List()
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(present, func(l Link) bool { return l.Name == device })
+	if i < 0 {
+		return fmt.Errorf("no network device %q", device)
+	}
+	if c, changed := change(present[i], r.MTU); changed {
+		return apply(links, c)
+	}
+	return nil
 }
 
 // Steps tells in words what Apply does.

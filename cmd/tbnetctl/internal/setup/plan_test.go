@@ -57,13 +57,13 @@ func TestPlanKeepsNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first.Config.Rails[0].Weight = 7
+	first.Config.Rails[0].Weight, first.Config.Rails[0].MTU = 7, 9000
 	links[3].Name, links[2].Name = "thunderbolt9", "thunderbolt8"
 	second, err := MakePlan(first.Config, links, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := rails(second), "tbr0@0-3 tbr1@1-1 tbr2@0-1"; got != want || second.Config.Rails[0].Weight != 7 {
+	if got, want := rails(second), "tbr0@0-3 tbr1@1-1 tbr2@0-1"; got != want || second.Config.Rails[0].Weight != 7 || second.Changes[0].MTU != 9000 {
 		t.Errorf("got %s (weight %d), want %s (weight 7)", got, second.Config.Rails[0].Weight, want)
 	}
 	third, err := MakePlan(second.Config, links[4:5], Options{})
@@ -190,5 +190,19 @@ func TestPathOf(t *testing.T) {
 	}
 	if !slices.IsSortedFunc([]string{"0-1", "0-3", "0-103", "2-1", "10-1"}, comparePaths) {
 		t.Error("paths do not sort by value")
+	}
+}
+
+func TestReady(t *testing.T) {
+	links := &fakeLinks{links: machine()}
+	if err := Ready(links, config.Rail{MTU: config.MTUMax}, "thunderbolt1"); err != nil || links.links[3].MTU != 65522 || !links.links[3].Up {
+		t.Errorf("got %v, %+v", err, links.links[3])
+	}
+	links.fail = "thunderbolt1" // any further change would be an error
+	if err := Ready(links, config.Rail{MTU: config.MTUMax}, "thunderbolt1"); err != nil {
+		t.Errorf("a device that is ready: %v", err)
+	}
+	if err := Ready(links, config.Rail{}, "thunderbolt9"); err == nil {
+		t.Error("a device that is not there is ready")
 	}
 }

@@ -24,9 +24,10 @@ func TestMain(m *testing.M) {
 			println(err.Error())
 			os.Exit(1)
 		}
+		stop := term()
 		println("ready")
 		select {
-		case <-term():
+		case <-stop:
 			_ = p.Close()
 			os.Exit(0)
 		case <-time.After(time.Minute):
