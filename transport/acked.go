@@ -23,13 +23,14 @@ func (s *Sender) applyState(now Time, f *stateFrame, in *Inbox) {
 		return
 	}
 	s.stats.Acks++
+	slowest := s.slowest()
 	for range st.Rails {
 		var a wire.RailAck
 		if rest, err = wire.ParseRailAck(rest, &a); err != nil {
 			s.stats.BadStates++
 			return
 		}
-		s.applyRail(now, &a)
+		s.applyRail(now, st.Stamp, slowest, &a)
 	}
 	for range st.Channels {
 		var a wire.ChannelAck
@@ -59,7 +60,7 @@ func (s *Sender) isNewest(stamp uint32) bool {
 }
 
 // applyRail decides the sequences that a rail block speaks for.
-func (s *Sender) applyRail(now Time, a *wire.RailAck) {
+func (s *Sender) applyRail(now Time, stamp uint32, slowest Time, a *wire.RailAck) {
 	r := s.rails[a.Rail]
 	if r == nil {
 		return // removed meanwhile
@@ -81,7 +82,17 @@ func (s *Sender) applyRail(now Time, a *wire.RailAck) {
 	}
 	s.decide(now, r, a)
 	r.health.tailPing, r.health.progress = Never, s.running(now)
-	r.estimate.acked(now, l.una, l.next, l.inFlight)
+	r.estimate.skew = min(skewMost, max(0, slowest-r.estimate.delay))
+	r.estimate.acked(now, stamp, l.una, l.next, l.inFlight)
+}
+
+// slowest is the longest delay of a rail that carries data.
+func (s *Sender) slowest() Time {
+	delay := Time(0)
+	for _, r := range s.active {
+		delay = max(delay, r.estimate.delay)
+	}
+	return delay
 }
 
 // decide takes sequences [una, a.Next) off the ledger: acknowledged but for

@@ -15,6 +15,7 @@ type estimate struct {
 	leastAt  Time // when the current window began
 
 	delay  Time // one way, above the bundle's least
+	skew   Time // of a slower rail, which the stream waits for anyway
 	window int  // bytes that may be in flight
 	floor  int  // its least
 
@@ -27,7 +28,8 @@ type estimate struct {
 // round measures from one acknowledgement to that of the first frame sent
 // after it.
 type round struct {
-	began     Time
+	stamp     uint32 // of the state that began it: on the peer's clock, so that acks may take any rail
+	timed     bool   // stamp is set
 	marker    Seq
 	delivered uint64
 	least     Time // round trip; Never before a sample
@@ -44,7 +46,7 @@ func newEstimate(now Time, rate Rate, frame int) estimate {
 	e.floor = windowFrames * frame
 	e.window = max(windowFirst, e.floor)
 	e.setRate(rate)
-	e.round = round{began: now, least: Never, starved: true}
+	e.round = round{least: Never, starved: true}
 	return e
 }
 
@@ -90,9 +92,13 @@ func (e *estimate) sample(rtt Time) {
 }
 
 // acked advances the round when the ledger has passed its marker.
-func (e *estimate) acked(now Time, una, next Seq, inFlight int) {
+func (e *estimate) acked(now Time, stamp uint32, una, next Seq, inFlight int) {
 	r := &e.round
-	took := now - r.began
+	if !r.timed {
+		*r = round{stamp: stamp, timed: true, marker: next, delivered: e.delivered, least: Never, starved: true}
+		return
+	}
+	took := Time(int32(stamp-r.stamp)) << 10
 	if inFlight == 0 {
 		r.starved = r.starved || !r.blocked
 	}
@@ -104,7 +110,7 @@ func (e *estimate) acked(now Time, una, next Seq, inFlight int) {
 	}
 	e.measureRate(took)
 	e.adjustWindow(now)
-	*r = round{began: now, marker: next, delivered: e.delivered, least: Never, drain: e.drainDue(now)}
+	*r = round{stamp: stamp, timed: true, marker: next, delivered: e.delivered, least: Never, drain: e.drainDue(now)}
 }
 
 // measureRate takes the round's sample into the highest of the last few.
@@ -129,13 +135,14 @@ func (e *estimate) adjustWindow(now Time) {
 		return
 	}
 	queue := r.least - e.leastRTT()
-	target := max(queueTarget, e.leastRTT()/4)
+	target := max(queueTarget, e.leastRTT()/4, e.skew+queueTarget/4)
+	enough := max(target/2, e.skew+queueTarget/8)
 	switch {
 	case queue > target:
 		e.slowStart = false
 		e.window = max(e.floor, e.window-e.window/8)
 		e.notePathChange(r.least)
-	case queue >= target/2 || !r.blocked || r.drain:
+	case queue >= enough || !r.blocked || r.drain:
 		// Enough, or no sign that more would be used.
 	case e.slowStart:
 		e.window = min(windowMost, 2*e.window)

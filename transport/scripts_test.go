@@ -211,7 +211,7 @@ func (p *player) guard(l scriptLine, f func(*clause)) {
 func (p *player) setUp(c *clause) {
 	if c.word(0) == "rail" {
 		err := p.a.AddRail(0, RailConfig{ID: RailID(number(c.word(1))), PeerID: RailID(c.num("peer", 0)), MTU: int(c.num("mtu", 1500)),
-			Rate: Rate(c.num("rate", 0)), Weight: int(c.num("weight", 0)), Ring: int(c.num("ring", 65536)), NoCRC: c.has("no_crc")})
+			Rate: Rate(c.num("rate", 0)), Weight: int(c.num("weight", 0)), Ring: int(c.num("ring", 65536)), NoCRC: c.has("no_crc"), TrustLink: c.has("trust_link")})
 		if err != nil {
 			panic(scriptError(err.Error()))
 		}

@@ -12,6 +12,9 @@ type sendRail struct {
 	health   health
 	probe    mtuProbe
 
+	backlog   Time   // until the path is idle, by the rate; see look
+	served    Time   // of what is in flight, at most; see look
+	idleAt    Time   // backlog's end, running clock
 	credit    uint64 // ledger.bytes may grow to this
 	wrote     uint64 // bytes sent by the weight's measure
 	unflagged int    // bytes since the last frame that asked for an ack
@@ -59,8 +62,26 @@ func (r *sendRail) hasCredit(size int) bool { return r.ledger.bytes+uint64(size)
 // expected is when a frame of size bytes would arrive, from now.
 func (r *sendRail) expected(size int) Time {
 	e := &r.estimate
-	queue := max(0, e.timeFor(r.ledger.inFlight)-e.leastRTT())
+	all := e.timeFor(r.ledger.inFlight)
+	queue := max(all-r.served, min(all, r.backlog))
 	return queue + e.timeFor(size) + e.delay
+}
+
+// look prepares a burst: how long the path will still be busy, and at most has
+// worked on what is in flight: since the oldest of it was sent, or since what
+// was acknowledged last had passed. The first errs where the rate is wrong,
+// the second where the rail had nothing to do for a while.
+func (r *sendRail) look(run Time) {
+	r.backlog, r.served = max(0, r.idleAt-run), 0
+	if l := &r.ledger; l.len() > 0 {
+		r.served = min(run-l.at(l.una).sentAt, run-r.health.progress+r.estimate.leastRTT())
+	}
+}
+
+// load notes a frame sent in the burst that look prepared.
+func (r *sendRail) load(run Time, size int) {
+	r.backlog += r.estimate.timeFor(size)
+	r.idleAt = run + r.backlog
 }
 
 // setMTU takes what a probe has proven.

@@ -98,6 +98,9 @@ func (s *Sender) Transmit(now Time, b *Burst) (more bool) {
 	s.noticeStall(now)
 	s.settle()
 	s.cutAt, s.cutStamp = s.running(now), now.Stamp()
+	for _, r := range s.active {
+		r.look(s.cutAt)
+	}
 	if !s.sendControl(now, b) {
 		s.sealAll(b)
 		return true
@@ -106,12 +109,25 @@ func (s *Sender) Transmit(now Time, b *Burst) (more bool) {
 	if !more {
 		more = s.sendQueued(now, b)
 	}
+	if s.queued == 0 {
+		s.noteStarved()
+	}
 	if b.count > 0 || s.queued > 0 {
 		s.due = min(s.due, now+busyTick)
 	}
 	s.askForAcks(b)
 	s.sealAll(b)
 	return more
+}
+
+// noteStarved remembers for every rail that could carry more that there was
+// nothing more to send.
+func (s *Sender) noteStarved() {
+	for _, r := range s.active {
+		if r.hasWindow(r.mtu) {
+			r.estimate.round.starved = true
+		}
+	}
 }
 
 // settle tells the owners of packets that are done with. The burst that may
@@ -333,6 +349,7 @@ func (s *Sender) emit(now Time, b *Burst, r *sendRail, p *Packet, off, n int32, 
 		s.noticePosition(now, r, p)
 	}
 	r.ledger.push(e)
+	r.load(s.cutAt, size)
 	r.wrote += uint64(size)
 	r.stats.TxFrames++
 	r.stats.TxBytes += uint64(size)
@@ -395,6 +412,7 @@ func (s *Sender) takeBack(r *sendRail, e entry) {
 	r.stats.TxFrames--
 	r.stats.TxBytes -= uint64(e.size)
 	r.wrote -= min(r.wrote, uint64(e.size))
+	r.idleAt -= r.estimate.timeFor(int(e.size))
 	if e.marks != 0 {
 		s.forgetPosition(r, e.marks)
 		return

@@ -61,6 +61,8 @@ type node struct {
 	frames   uint64
 	hashBad  int
 	events   []Event
+
+	delivered func(*Delivery) // if set, sees what the consumer gets
 }
 
 type event struct {
@@ -342,6 +344,9 @@ func (n *node) deliver(d Delivery) {
 		n.w.t.Fatalf("packet %x at %d: content differs", k, d.Offset)
 	}
 	n.received += uint64(len(d.Data))
+	if n.delivered != nil {
+		n.delivered(&d)
+	}
 	if n.cfg.Class == Reliable {
 		n.got[k] += len(d.Data)
 		if n.got[k] > d.Total {

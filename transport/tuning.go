@@ -25,6 +25,7 @@ const (
 	ratesKept     = 8                 // 6, tuning
 	roundLeast    = 1 * Millisecond   // 6, tuning: shorter rounds measure bursts, not rates
 	queueTarget   = 1 * Millisecond   // 6, tuning: queueing on the way that a window may cause
+	skewMost      = 2 * Millisecond   // 6, tuning: of it a quicker rail may make up by a queue
 	rttWindow     = 2 * Second        // 6, tuning: least round trips are forgotten after one to two
 	floorRounds   = 8                 // 6, tuning: at the least window, and still slow: the path has changed
 	windowFrames  = 4                 // 6, tuning: least window
