@@ -92,7 +92,7 @@ func TestU14_EqualRailsOneFlow(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, retransmit %v", tt.name, retransmit), func(t *testing.T) {
 				w := newPaths(t, 14, Config{Retransmit: retransmit}, tt.paths...)
 				w.saturate(w.nodes[0], 0, tt.size)
-				span := 500 * ms
+				span := 240 * ms
 				if w.capacity(ms) > 4*gigabit {
 					span = 50 * ms
 				}
