@@ -117,3 +117,18 @@ func onThread(f func() error) error {
 	}()
 	return <-result
 }
+
+// Quiet turns IPv6 off in a namespace, so that the kernel sends nothing of its
+// own on its devices.
+func Quiet(tb testing.TB, ns netns.NsHandle) {
+	tb.Helper()
+	Do(tb, ns, func() error {
+		for _, which := range []string{"all", "default"} {
+			path := "/proc/sys/net/ipv6/conf/" + which + "/disable_ipv6"
+			if err := os.WriteFile(path, []byte("1"), 0); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+		}
+		return nil
+	})
+}

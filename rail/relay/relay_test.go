@@ -21,6 +21,9 @@ import (
 func cable(tb testing.TB, mtu int, p model.Params) (r *Relay, a, b *packet.Device) {
 	tb.Helper()
 	na, mid, nb := netnstest.New(tb), netnstest.New(tb), netnstest.New(tb)
+	for _, ns := range []netns.NsHandle{na, mid, nb} {
+		netnstest.Quiet(tb, ns)
+	}
 	netnstest.Veth(tb, na, mid, "r0", "ma", mtu)
 	netnstest.Veth(tb, nb, mid, "r0", "mb", mtu)
 	r, err := New(Config{NetNS: int(mid), A: "ma", B: "mb", Seed: 1, Params: p})
