@@ -26,7 +26,6 @@ type ServeOptions struct {
 type server struct {
 	lab   *Lab
 	files *files
-	log   *os.File
 
 	ctx  context.Context // ends with a down request
 	stop context.CancelFunc
