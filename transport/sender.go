@@ -60,7 +60,7 @@ func (s *Sender) Send(p *Packet) error {
 		return ErrPacket
 	case p.HasOffload && p.Offload.Check(total) != nil:
 		return ErrPacket
-	case s.queued > 0 && s.queued+total > s.cfg.QueueBytes:
+	case s.queued > 0 && s.queued+total > s.queueLimit(total):
 		s.stats.QueueFull++
 		return ErrQueueFull
 	}
@@ -79,8 +79,18 @@ func (s *Sender) Send(p *Packet) error {
 	return nil
 }
 
+// queueLimit is how many bytes may wait when a packet of n bytes comes: small
+// ones (acknowledgements, ARP) have a reserve, so that they are not lost behind
+// bulk data.
+func (s *Sender) queueLimit(n int) int {
+	if n <= smallPacket {
+		return s.cfg.QueueBytes + smallReserve
+	}
+	return s.cfg.QueueBytes
+}
+
 // Room reports whether Send would take a packet of n bytes.
-func (s *Sender) Room(n int) bool { return s.queued == 0 || s.queued+n <= s.cfg.QueueBytes }
+func (s *Sender) Room(n int) bool { return s.queued == 0 || s.queued+n <= s.queueLimit(n) }
 
 // wake puts a channel that has work again ahead of the busy ones, once.
 func (s *Sender) wake(ch int) {

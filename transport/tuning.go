@@ -35,6 +35,8 @@ const (
 	delayWindow   = 500 * Millisecond // 6, tuning: least one-way times are forgotten after one to two
 	weightSlack   = 128 << 10         // 6, tuning: bytes a weighted rail may run ahead
 	quantum       = 16 << 10          // 6, tuning: bytes a channel sends in its turn
+	smallPacket   = 2048              // tuning: bytes up to which a packet has the queue's reserve
+	smallReserve  = 256 << 10         // tuning: bytes of it
 	probeTries    = 3                 // 8, tuning
 	probeInterval = 20 * Millisecond  // 8, tuning
 	probeBase     = 1500              // 8
