@@ -40,6 +40,7 @@ func (s *Sender) announceSet() {
 		r := s.rails[id]
 		r.announced = r.announced && set.Has(id)
 		if !set.Has(id) {
+			s.forgetPosition(r, 1<<wire.Channels-1) // as the peer does
 			r.behindSince = Never
 		} else if r.behindSince == Never {
 			r.behindSince = 0 // its first POSITION is due

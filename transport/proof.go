@@ -42,6 +42,11 @@ func (r *Receiver) railSet(now Time, body []byte, in *Inbox) bool {
 		return true
 	}
 	r.generation, r.peerSet = set.Generation, RailSet(set.Rails)
+	for id := range r.railIDs.All() {
+		if rail := r.rails[id]; !r.peerSet.Has(rail.peerID) {
+			rail.known = 0 // told anew, lest it be half the numbers old
+		}
+	}
 	for ch := range r.channels {
 		r.prove(now, uint8(ch), in)
 	}
