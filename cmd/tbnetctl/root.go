@@ -41,7 +41,7 @@ Exit codes: 0 all is well, 1 a warning or failure, 2 wrong usage
 	)
 	addGroup(root, groupSetup, newUp(a), newDown(a), newDaemon(a), newDoctor(a), newReport(a))
 	addGroup(root, groupShow, newStatus(a), newRails(a), newBond(a), newStats(a), newEvents(a))
-	addGroup(root, groupTry, newLab(a), newBench(a))
+	addGroup(root, groupTry, newDemo(a), newLab(a), newBench(a))
 	root.AddCommand(newCompletion(a), newVersion(a), newManual())
 	return root
 }
