@@ -17,8 +17,8 @@ func TestU16_NoReorderingAbove(t *testing.T) {
 			}
 			next++
 		}
-		w.saturate(w.nodes[0], 0, 9000)
-		if got := w.perMille(100*Millisecond, 200*Millisecond); got < 950 {
+		w.saturate(w.nodes[0], 0, 1400)
+		if got := w.perMille(100*Millisecond, 100*Millisecond); got < 950 {
 			t.Errorf("retransmit %v: %d/1000 of the sum (simulated), want 950", retransmit, got)
 		}
 		rs := w.nodes[1].assoc.ReceiveStats()
