@@ -18,50 +18,52 @@ import (
 // peer is the association with one speaker, and the rails to it.
 type peer struct {
 	fabric     *Fabric
-	key        transport.PeerKey
+	id         transport.PeerID
 	host       uuid.UUID
 	name       string
-	index      uint32
-	caps       wire.Caps
-	retransmit bool            // in force
-	chosen     map[string]bool // by SetRails; nil: all
+	index      uint32 // ours
+	offload    bool   // it takes offload descriptors
+	retransmit bool   // in force
+	clock      clock
 
-	port   *port                   // that its packets go to
 	routes atomic.Pointer[[]route] // replaced whole, with both locks held
+	heard  atomic.Uint64           // RailSet on which the peer is heard
 	full   atomic.Bool             // the port has seen ErrFull
-	mtu    atomic.Int64            // least MTU of the rails that are up, bytes
 
-	recvMu sync.Mutex // guards the association's receive half; taken before sendMu
-	sendMu sync.Mutex // guards its send half and what follows
+	recvMu sync.Mutex      // guards the association's receive half; taken before sendMu
+	ended  bool            // closed, for the receive half
+	in     transport.Inbox // of calls that are not a device's; both locks, or recvMu in tick
+
+	sendMu sync.Mutex // guards the send half and what follows
+	port   *port      // that its packets go to; written with both locks held
 	assoc  *transport.Association
 	burst  transport.Burst
-	in     transport.Inbox // of calls that are not of a device
+	use    transport.RailSet // that SetRails chose
+	linked bool              // some rail has been up, and not all have gone down since
 	closed bool
-	ended  bool // the same, for the receive half
 }
 
 // route is a rail: a device here and a MAC there.
 type route struct {
 	device *device
-	mac    rail.MAC
-	id     transport.RailID
-	hello  wire.Hello // what the peer told on it
+	info   transport.RailInfo
 }
 
-func newPeer(f *Fabric, key transport.PeerKey, h *wire.Hello, index uint32) *peer {
-	p := &peer{fabric: f, key: key, host: uuid.UUID(key.Host), name: cmp.Or(h.Name, uuid.UUID(key.Host).String()),
-		index: index, caps: h.Caps, port: f.portFor(key)}
-	p.retransmit = f.cfg.Retransmit && h.Caps&wire.CapRetransmit != 0
+func newPeer(f *Fabric, id transport.PeerID, a *transport.AssociationInfo) *peer {
+	p := &peer{fabric: f, id: id, host: uuid.UUID(id.Host), name: cmp.Or(a.Name, uuid.UUID(id.Host).String()),
+		index: a.LocalIndex, offload: a.Offload, retransmit: a.Retransmit, clock: newClock()}
+	p.port = f.portFor(p)
 	p.assoc = transport.New(transport.Config{
 		Class:      f.cfg.class(),
-		Retransmit: p.retransmit,
-		SendCRC:    true, RequireCRC: true,
+		Retransmit: a.Retransmit,
+		SendCRC:    true, RequireCRC: true, // but on rails that need none
 		Unordered:  f.cfg.Unordered,
-		LocalIndex: index, PeerIndex: h.Index,
-		Slots: int(cmp.Or(h.Slots, transport.DefaultSlots)), Window: f.cfg.Window, QueueBytes: f.cfg.QueueBytes,
+		LocalIndex: a.LocalIndex, PeerIndex: a.PeerIndex,
+		Slots: cmp.Or(a.Slots, transport.DefaultSlots), Window: f.cfg.Window, QueueBytes: f.cfg.QueueBytes,
 		Memory: &f.mem, Policy: f.cfg.Policy,
 	}, f.now())
 	p.routes.Store(&[]route{})
+	p.chooseRails(f.choices.of(id))
 	return p
 }
 
@@ -74,110 +76,6 @@ func (p *peer) lock() {
 func (p *peer) unlock() {
 	p.sendMu.Unlock()
 	p.recvMu.Unlock()
-}
-
-// railOf gives the rail of a device and a remote MAC.
-func (p *peer) railOf(d *device, mac rail.MAC) (transport.RailID, bool) {
-	routes := *p.routes.Load()
-	for i := range routes {
-		if routes[i].device == d && routes[i].mac == mac {
-			return routes[i].id, true
-		}
-	}
-	return 0, false
-}
-
-// route gives a rail's route, nil if it is gone.
-func (p *peer) route(id transport.RailID) *route {
-	routes := *p.routes.Load()
-	for i := range routes {
-		if routes[i].id == id {
-			return &routes[i]
-		}
-	}
-	return nil
-}
-
-// addRail adds the rail that a handshake has made.
-func (p *peer) addRail(now transport.Time, d *device, a *transport.Action) error {
-	p.lock()
-	defer p.unlock()
-	p.dropRoutes(now, func(r *route) bool { return r.id == a.Rail || r.device == d || r.mac == rail.MAC(a.MAC) })
-	info := d.dev.Info()
-	err := p.assoc.AddRail(now, transport.RailConfig{
-		ID: a.Rail, PeerID: transport.RailID(a.Hello.Rail), MTU: min(info.MTU, int(a.Hello.MTU)),
-		Rate:  transport.RateFromBits(min(info.Rate, cmp.Or(a.Hello.Rate, info.Rate))),
-		Group: info.Group, Weight: d.opt.Weight, Ring: info.Ring,
-		NoCRC: a.Hello.Caps&wire.CapCRC == 0, TrustLink: d.opt.NoCRC,
-	})
-	if err != nil {
-		return err
-	}
-	routes := append([]route(nil), *p.routes.Load()...)
-	routes = append(routes, route{device: d, mac: rail.MAC(a.MAC), id: a.Rail, hello: a.Hello})
-	p.routes.Store(&routes)
-	p.assoc.SetEnabled(now, a.Rail, d.enabled, &p.in)
-	p.applyChoice(now)
-	p.settle(now)
-	return nil
-}
-
-// applyChoice has the rails that SetRails chose carry data. Both locks are held.
-func (p *peer) applyChoice(now transport.Time) {
-	if p.chosen == nil {
-		return
-	}
-	set := transport.RailSet(0)
-	for _, r := range *p.routes.Load() {
-		if p.chosen[r.device.opt.Name] {
-			set = set.With(r.id)
-		}
-	}
-	p.assoc.SetUse(now, set)
-}
-
-// dropRoutes removes the rails that f picks. Both locks are held.
-func (p *peer) dropRoutes(now transport.Time, f func(*route) bool) {
-	kept := []route{}
-	for _, r := range *p.routes.Load() {
-		if f(&r) {
-			p.assoc.RemoveRail(now, r.id, &p.in)
-		} else {
-			kept = append(kept, r)
-		}
-	}
-	p.routes.Store(&kept)
-}
-
-// removeDevice removes the rails of a device. Fabric.mu is held.
-func (p *peer) removeDevice(now transport.Time, d *device) {
-	p.lock()
-	defer p.unlock()
-	p.dropRoutes(now, func(r *route) bool { return r.device == d })
-	p.settle(now)
-}
-
-// deviceChanged follows a device's carrier and MTU. Fabric.mu is held.
-func (p *peer) deviceChanged(now transport.Time, d *device, info rail.Info) {
-	p.lock()
-	defer p.unlock()
-	for _, r := range *p.routes.Load() {
-		if r.device != d {
-			continue
-		}
-		p.assoc.SetCarrier(now, r.id, info.Carrier, &p.in)
-		if err := p.assoc.SetMTU(now, r.id, min(info.MTU, int(r.hello.MTU))); err != nil {
-			p.fabric.cfg.Log.Warn("rail MTU", "rail", d.opt.Name, "err", err)
-		}
-	}
-	p.settle(now)
-}
-
-// settle tells of what p.in has collected, and sends. Both locks are held.
-func (p *peer) settle(now transport.Time) {
-	p.transmit(now)
-	p.report(&p.in)
-	p.in.Reset()
 }
 
 // receive takes frames of one rail.
@@ -201,37 +99,51 @@ func (p *peer) receive(now transport.Time, id transport.RailID, batch []rail.RxF
 	p.report(in)
 	p.sendMu.Unlock()
 	in.Reset()
-	p.fabric.clock.due(due)
+	p.clock.due(due)
 }
 
 // tick does what time asks and gives the next deadline.
 func (p *peer) tick() transport.Time {
-	f := p.fabric
-	p.lock()
-	if p.closed {
-		p.unlock()
+	p.recvMu.Lock()
+	if p.ended {
+		p.recvMu.Unlock()
 		return transport.Never
 	}
-	now := f.now()
-	due := min(p.assoc.DeadlineReceive(), p.assoc.DeadlineSend())
+	now := p.fabric.now()
+	p.sendMu.Lock()
+	due := p.deadline()
+	p.sendMu.Unlock()
 	if due > now {
-		p.unlock()
+		p.recvMu.Unlock()
 		return due
 	}
 	p.assoc.TickReceive(now, &p.in)
-	p.port.deliver(p, p.in.Deliveries)
+	p.port.deliver(p, p.in.Deliveries) // without sendMu: the outlet may send
+	p.sendMu.Lock()
 	p.assoc.TickSend(now, &p.in)
 	p.transmit(now)
 	dead := p.report(&p.in)
 	p.in.Reset()
-	due = min(p.assoc.DeadlineReceive(), p.assoc.DeadlineSend())
+	due = p.deadline()
 	p.unlock()
 	if dead {
-		f.mu.Lock()
-		f.endPeer(p.key, "no rail was up for 60 s")
-		f.mu.Unlock()
+		p.fabric.peerDead(p)
+		return transport.Never
 	}
 	return due
+}
+
+// deadline is when a tick is due. Both locks are held.
+func (p *peer) deadline() transport.Time {
+	return min(p.assoc.DeadlineReceive(), p.assoc.DeadlineSend())
+}
+
+// settle sends, and tells of what p.in has collected. Both locks are held.
+func (p *peer) settle(now transport.Time) {
+	p.transmit(now)
+	p.report(&p.in)
+	p.in.Reset()
+	p.clock.due(p.deadline())
 }
 
 // transmit sends what may go now. sendMu is held.
@@ -246,23 +158,26 @@ func (p *peer) transmit(now transport.Time) {
 			p.sendRail(id)
 		}
 	}
-	if p.full.Load() && p.assoc.Room(wire.PacketMax) {
-		p.full.Store(false)
-		p.port.roomAgain()
+	if p.full.Load() && p.assoc.Room(max(wire.PacketMax, p.fabric.cfg.QueueBytes/4)) {
+		p.hasRoom()
 	}
+}
+
+// hasRoom lets go of those who wait to send.
+func (p *peer) hasRoom() {
+	p.full.Store(false)
+	p.port.roomAgain()
 }
 
 // sendRail gives a rail's part of the burst to its device.
 func (p *peer) sendRail(id transport.RailID) {
 	frames := p.burst.Frames(id)
-	r := p.route(id)
-	if r == nil {
-		p.assoc.Unsent(id, &p.burst, len(frames))
-		return
+	n := 0
+	if r := p.route(id); r != nil {
+		n = r.device.send(r.info.MAC, frames)
 	}
-	if n := r.device.send(r.mac, frames); n < len(frames) {
+	if n < len(frames) {
 		p.assoc.Unsent(id, &p.burst, len(frames)-n)
-		r.device.awaitRoom()
 	}
 }
 
@@ -275,13 +190,15 @@ func (p *peer) writable(d *device) {
 	}
 	for _, r := range *p.routes.Load() {
 		if r.device == d {
-			p.assoc.Writable(r.id)
+			p.assoc.Writable(r.info.ID)
 		}
 	}
 	p.transmit(p.fabric.now())
+	p.clock.due(p.assoc.DeadlineSend())
 }
 
-// send queues a packet; flush sends it.
+// send queues a packet; flush sends it. The error is ErrFull, ErrNoPeer where
+// no more comes of the peer, or the packet's own.
 func (p *peer) send(pkt *transport.Packet) error {
 	p.sendMu.Lock()
 	defer p.sendMu.Unlock()
@@ -289,70 +206,117 @@ func (p *peer) send(pkt *transport.Packet) error {
 		return ErrNoPeer
 	}
 	err := p.assoc.Send(pkt)
-	if err == transport.ErrQueueFull {
-		p.full.Store(true)
-		return ErrFull
+	if err != transport.ErrQueueFull {
+		return err
 	}
-	return err
+	if !p.linked { // nobody must wait for a peer that may not come back
+		return ErrNoPeer
+	}
+	p.full.Store(true)
+	return ErrFull
 }
 
 func (p *peer) flush() {
 	p.sendMu.Lock()
+	defer p.sendMu.Unlock()
 	if p.closed {
-		p.sendMu.Unlock()
 		return
 	}
 	p.transmit(p.fabric.now())
-	due := p.assoc.DeadlineSend()
-	p.sendMu.Unlock()
-	p.fabric.clock.due(due)
+	p.clock.due(p.assoc.DeadlineSend())
 }
 
 // report tells of events; true if the association is dead. sendMu is held.
 func (p *peer) report(in *transport.Inbox) (dead bool) {
+	if len(in.Events) == 0 {
+		return false
+	}
 	for _, e := range in.Events {
 		if e.Kind == transport.EventDead {
 			dead = true
 			continue
 		}
-		name := fmt.Sprint(e.Rail)
-		if r := p.route(e.Rail); r != nil {
-			name = r.device.opt.Name
-		}
-		out := Event{Peer: p.name, Rail: name}
-		if e.Kind == transport.EventMTU {
-			out.Kind, out.MTU = "rail_mtu", e.MTU
-		} else {
-			out.Kind, out.State, out.Reason = "rail", e.State.String(), e.Reason.String()
-		}
-		p.fabric.emit(out)
-		p.fabric.cfg.Log.Info("rail", "peer", p.name, "rail", name, "event", e.String())
+		p.note(e)
 	}
-	if len(in.Events) > 0 {
-		p.port.railsChanged(p)
-	}
+	p.relink()
 	return dead
 }
 
-// upRails counts the rails that carry data and gives their least MTU. sendMu
-// is held.
-func (p *peer) upRails() (n, mtu int) {
-	for id := range p.assoc.UpRails().All() {
-		m := p.assoc.RailMTU(id)
-		if n++; n == 1 || m < mtu {
-			mtu = m
+// note tells of one event of a rail.
+func (p *peer) note(e transport.Event) {
+	f := p.fabric
+	name := fmt.Sprint(e.Rail)
+	if r := p.route(e.Rail); r != nil {
+		name = r.device.opt.Name
+	}
+	out := Event{Peer: p.name, Rail: name}
+	if e.Kind == transport.EventMTU {
+		out.Kind, out.MTU = "rail_mtu", e.MTU
+	} else {
+		out.Kind, out.State, out.Reason = "rail", e.State.String(), e.Reason.String()
+		was := transport.RailSet(p.heard.Load())
+		is := was.Without(e.Rail)
+		if e.State != transport.RailDown {
+			is = is.With(e.Rail)
+		}
+		if is != was {
+			p.heard.Store(uint64(is))
+			f.heard.Store(true)
+			f.clock.wake()
 		}
 	}
-	return n, mtu
+	f.emit(out)
+	f.cfg.Log.Info("rail", "peer", p.name, "rail", name, "event", e.String())
 }
 
-// close ends the association.
+// relink follows whether the peer can be reached, and how large its frames may
+// be. sendMu is held.
+func (p *peer) relink() {
+	up := p.assoc.UpRails()
+	was := p.linked
+	p.linked = up != 0 || was && p.heard.Load() != 0
+	if was && !p.linked {
+		p.hasRoom()
+	}
+	p.port.follow(p, p.linked, p.leastMTU(up&p.use))
+}
+
+// leastMTU is the least MTU that rails are proven to pass; 0 without rails.
+// sendMu is held.
+func (p *peer) leastMTU(rails transport.RailSet) int {
+	least := 0
+	for id := range rails.All() {
+		if m := p.assoc.RailMTU(id); least == 0 || m < least {
+			least = m
+		}
+	}
+	return least
+}
+
+// moveTo gives the peer's packets to another port.
+func (p *peer) moveTo(own *port) {
+	p.port.peerGone(p)
+	p.lock()
+	defer p.unlock()
+	p.port = own
+	p.relink()
+}
+
+// tellHeard passes on which rails are heard. Fabric.mu is held.
+func (p *peer) tellHeard(now transport.Time) {
+	heard := transport.RailSet(p.heard.Load())
+	for _, r := range *p.routes.Load() {
+		p.fabric.handshake.Heard(now, p.id, r.info.ID, heard.Has(r.info.ID))
+	}
+}
+
+// close ends the association. Its goroutine ends by itself.
 func (p *peer) close() {
 	p.lock()
 	defer p.unlock()
-	if p.closed {
-		return
+	p.clock.stop()
+	if !p.closed {
+		p.closed, p.ended, p.linked = true, true, false
+		p.assoc.Close()
 	}
-	p.closed, p.ended = true, true
-	p.assoc.Close()
 }

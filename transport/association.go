@@ -229,3 +229,14 @@ func (a *Association) UpRails() RailSet {
 	}
 	return set
 }
+
+// LiveRails gives the rails that are up or suspect. Send half.
+func (a *Association) LiveRails() RailSet {
+	set := RailSet(0)
+	for id := range a.send.railSet.All() {
+		if s := a.send.rails[id].health.state; s == RailUp || s == RailSuspect {
+			set = set.With(id)
+		}
+	}
+	return set
+}
