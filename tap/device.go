@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/tbnet2/tbnet2/fabric"
 )
@@ -25,7 +26,8 @@ type Device struct {
 	conn syscall.RawConn
 
 	linkMu sync.Mutex
-	link   *link // guarded by linkMu
+	link   *link         // guarded by linkMu
+	rest   time.Duration // sizesRest, but for tests
 
 	count counters
 
@@ -46,7 +48,7 @@ func newDevice(c Config, file *os.File, l *link) (*Device, error) {
 		file.Close()
 		return nil, err
 	}
-	return &Device{cfg: c, file: file, conn: conn, link: l, closing: make(chan struct{})}, nil
+	return &Device{cfg: c, file: file, conn: conn, link: l, rest: sizesRest, closing: make(chan struct{})}, nil
 }
 
 // Name is the name the device was opened with.
@@ -118,18 +120,26 @@ func (d *Device) Close() error {
 	return err
 }
 
+// sizesRest is how long the port's largest packet must stay the same before
+// the netdev's sizes follow. Any packet crosses in the meantime, cut in a way that suits the
+// rails less well; a rail that is measured anew changes it for milliseconds.
+const sizesRest = time.Second
+
 // follow keeps the netdev as the port is, until the device stops.
 func (d *Device) follow(port fabric.Port) {
 	changed := port.Changed()
+	rest := time.NewTimer(d.rest)
+	defer rest.Stop()
 	for {
-		if err := d.apply(port); err != nil {
-			d.cfg.Log.Warn("netdev does not follow the fabric", "device", d.cfg.Name, "err", err)
-		}
+		d.warn(d.followCarrier(port))
 		select {
 		case _, open := <-changed:
 			if !open {
 				changed = nil // the port is closed; the sender will see it
 			}
+			rest.Reset(d.rest)
+		case <-rest.C:
+			d.warn(d.followSizes(port))
 		case <-d.closing:
 			_ = d.setCarrier(false) // fails after Close, when the kernel has done it
 			d.carrier.Store(false)
@@ -138,22 +148,35 @@ func (d *Device) follow(port fabric.Port) {
 	}
 }
 
-// apply sets sizes before the carrier comes, so that the first packet fits.
-func (d *Device) apply(port fabric.Port) error {
+func (d *Device) warn(err error) {
+	if err != nil {
+		d.cfg.Log.Warn("netdev does not follow the fabric", "device", d.cfg.Name, "err", err)
+	}
+}
+
+// followCarrier sets sizes before the carrier comes, so that they suit the first packet.
+func (d *Device) followCarrier(port fabric.Port) error {
 	up := port.Peers() > 0
+	if up == d.carrier.Load() {
+		return nil
+	}
 	var err error
 	if up {
-		d.linkMu.Lock()
-		err = d.link.fit(port.MaxPacket())
-		d.linkMu.Unlock()
+		err = d.followSizes(port)
 	}
 	return errors.Join(err, d.setCarrier(up))
 }
 
-func (d *Device) setCarrier(on bool) error {
-	if d.carrier.Load() == on {
+func (d *Device) followSizes(port fabric.Port) error {
+	if port.Peers() == 0 {
 		return nil
 	}
+	d.linkMu.Lock()
+	defer d.linkMu.Unlock()
+	return d.link.fit(port.MaxPacket())
+}
+
+func (d *Device) setCarrier(on bool) error {
 	if err := control(d.file, func(fd int) error { return setCarrier(fd, on) }); err != nil {
 		return err
 	}

@@ -20,7 +20,8 @@
 //     MTU, so ends may differ. A change by an administrator is kept, within
 //     what the fabric carries.
 //   - gso_max_size follows the fabric's largest packet, so that a superpacket
-//     and its header are one packet of the transport.
+//     and its header are one packet of the transport. Both follow when the
+//     port has kept to a size for a second.
 //
 // A full port stops the reading of the device: frames then wait in its
 // ring (txqueuelen frames), and what that cannot hold the kernel counts as

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/vishvananda/netlink"
@@ -230,6 +231,7 @@ func TestOpenFailureLeavesNothing(t *testing.T) {
 func TestSizesFollowThePort(t *testing.T) {
 	a := newHost(t, "10.77.0.1")
 	a.open(a.config())
+	a.dev.rest = time.Millisecond
 	pa, _ := newPipes(t, 1)
 	if err := a.dev.Attach(pa); err != nil {
 		t.Fatal(err)
@@ -265,6 +267,29 @@ func TestSizesFollowThePort(t *testing.T) {
 	expect("an administrator's MTU again", 4000, 65536)
 	if !a.dev.Carrier() {
 		t.Error("no carrier after changes of size")
+	}
+}
+
+// A largest packet that changes for a moment does not change the netdev.
+func TestSizesWaitForThePortToRest(t *testing.T) {
+	a := newHost(t, "10.77.0.1")
+	a.open(a.config())
+	a.dev.rest = time.Hour
+	pa, _ := newPipes(t, 1)
+	if err := a.dev.Attach(pa); err != nil {
+		t.Fatal(err)
+	}
+	a.waitOper(netlink.OperUp)
+	pa.set(1, 9018)
+	pa.set(0, 9018)
+	a.waitOper(netlink.OperDown) // the change was seen
+	if l := a.link(); l.MTU != DefaultMTU || l.GSOMaxSize != 65536 {
+		t.Errorf("sizes followed at once: MTU %d, gso_max_size %d", l.MTU, l.GSOMaxSize)
+	}
+	pa.set(1, 9018)
+	a.waitOper(netlink.OperUp)
+	if l := a.link(); l.MTU != 9000 || l.GSOMaxSize != 9018 {
+		t.Errorf("with a new carrier: MTU %d, gso_max_size %d, want 9000 and 9018", l.MTU, l.GSOMaxSize)
 	}
 }
 
