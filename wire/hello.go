@@ -5,6 +5,8 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"math/bits"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -39,7 +41,8 @@ type Hello struct {
 // required TLVs, as bits of a set of types.
 const required = 1<<TLVHost | 1<<TLVEpoch | 1<<TLVIndex | 1<<TLVService | 1<<TLVVersions | 1<<TLVMTU | 1<<TLVCaps
 
-// AppendHello adds the body of h to b.
+// AppendHello adds the body of h to b. Of a name only what a peer takes is
+// sent: valid UTF-8, cut between characters at HostNameMax bytes.
 func AppendHello(b []byte, h *Hello) []byte {
 	b = le.AppendUint64(b, h.Nonce)
 	b = le.AppendUint64(b, h.Echo)
@@ -56,20 +59,34 @@ func AppendHello(b []byte, h *Hello) []byte {
 	b = le.AppendUint64(appendTLV(b, TLVRate, 8), h.Rate)
 	b = le.AppendUint32(appendTLV(b, TLVCaps, 4), uint32(h.Caps))
 	b = le.AppendUint32(appendTLV(b, TLVSlots, 4), h.Slots)
-	name := h.Name[:min(len(h.Name), HostNameMax)]
+	name := sentName(h.Name)
 	return append(appendTLV(b, TLVName, len(name)), name...)
+}
+
+func sentName(name string) string {
+	name = strings.ToValidUTF8(name, "?")
+	if len(name) <= HostNameMax {
+		return name
+	}
+	end := HostNameMax
+	for !utf8.RuneStart(name[end]) {
+		end--
+	}
+	return name[:end]
 }
 
 func appendTLV(b []byte, t byte, length int) []byte { return append(b, t, byte(length)) }
 
-// ParseHello reads a body into h. Unknown TLVs are passed over unless they are
-// critical. Versions are left for the caller to compare.
+// ParseHello reads a body into h, of which nothing is kept on error but what
+// was read so far. Unknown TLVs are passed over unless they are critical.
+// Versions and services are left for the caller to compare. Errors wrap
+// ErrShort or one of those above and name the TLV.
 func ParseHello(body []byte, h *Hello) error {
 	if len(body) < HelloLen {
 		return ErrShort
 	}
 	*h = Hello{Nonce: le.Uint64(body), Echo: le.Uint64(body[8:])}
-	seen := uint32(0)
+	seen := uint32(0) // bits by type
 	for body = body[HelloLen:]; len(body) > 0; {
 		if len(body) < TLVLen || len(body) < TLVLen+int(body[1]) {
 			return ErrShort
@@ -91,8 +108,8 @@ func ParseHello(body []byte, h *Hello) error {
 			return fmt.Errorf("%w: type %d", err, kind)
 		}
 	}
-	if missing := required &^ seen; missing != 0 {
-		return ErrTLVMissing
+	if missing := uint32(required) &^ seen; missing != 0 {
+		return fmt.Errorf("%w: type %d", ErrTLVMissing, bits.TrailingZeros32(missing))
 	}
 	return nil
 }

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# `make demo` shows the main job, `make test` runs everything; `make help`
+# lists the rest.
+
+GO      ?= go
+BUILD   := build
+FUZZTIME ?= 20s
+SCHEDULES ?= 10000
+PREFIX  ?= /usr/local
+DESTDIR ?=
+
+.PHONY: help demo build test check race schedules fuzz netns vectors sabotage lint bench-core install uninstall clean deps
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z%-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: ## two hosts, four rails, one TCP connection, a cable pulled; needs only Go
+	$(GO) build -o $(BUILD)/bin/tbnetctl ./cmd/tbnetctl
+	$(BUILD)/bin/tbnetctl demo --out $(BUILD)/demo.json
+
+build: ## build the commands into build/bin
+	$(GO) build -o $(BUILD)/bin/ ./cmd/...
+
+test: ## install what is needed and run all tests, as CI does
+	@scripts/test-all.sh
+
+deps: ## install what the tests need (apt-get, as root)
+	@scripts/deps.sh
+
+lint: ## gofmt, go vet, staticcheck, and the rules of test/rules
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these files"; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	$(GO) test ./test/rules
+
+check: ## all Go tests, without the race detector
+	$(GO) test -count=1 -shuffle=on ./...
+
+race: ## all Go tests with the race detector
+	$(GO) test -count=1 -race -shuffle=on -timeout 20m ./...
+
+schedules: ## the transport core's random schedules
+	$(GO) test -count=1 ./transport -run 'TestSchedules$$' -schedules=$(SCHEDULES)
+
+fuzz: ## every fuzz target for FUZZTIME
+	@scripts/fuzz.sh $(FUZZTIME)
+
+netns: ## the end-to-end tests in network namespaces
+	$(GO) test -count=1 ./test/...
+
+vectors: ## generate test/vectors from the C header again
+	@scripts/vectors.sh
+
+sabotage: ## tests must fail when what they test is broken on purpose
+	@scripts/sabotage.sh test/sabotage/table.txt
+
+bench-core: ## cost of a frame in the transport core against a channel hop
+	$(GO) run ./test/bench/core -out $(BUILD)/bench/core.json
+
+install: build ## install tbnetctl, its unit, completions and rules
+	DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) packaging/install.sh install $(BUILD)/bin/tbnetctl
+
+uninstall: ## remove what install has put there
+	DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) packaging/install.sh uninstall
+
+clean: ## remove build/
+	rm -rf $(BUILD)
