@@ -18,6 +18,7 @@ import (
 	"github.com/tbnet2/tbnet2/cmd/tbnetctl/internal/config"
 	"github.com/tbnet2/tbnet2/cmd/tbnetctl/internal/daemon"
 	"github.com/tbnet2/tbnet2/cmd/tbnetctl/internal/setup"
+	"github.com/tbnet2/tbnet2/userstack/proxy"
 )
 
 // daemonFlags are what `daemon` was told. They win over the configuration,
@@ -91,7 +92,7 @@ func (f *daemonFlags) load() (config.Config, error) {
 	}
 	for i, list := range [][]string{f.local, f.remote} {
 		for _, s := range list {
-			forward, err := config.ParseForward(s, i == 1)
+			forward, err := proxy.ParseForward(s, i == 1)
 			if err != nil {
 				return c, usagef("%v", err)
 			}

@@ -34,6 +34,10 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	if address := os.Getenv("TBNETCTL_TEST_WEB"); address != "" {
+		serveWeb(address)
+		os.Exit(0)
+	}
 	if os.Getenv("TBNETCTL_TEST_RUN") != "" {
 		main()
 	}

@@ -19,6 +19,8 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+
+	"github.com/tbnet2/tbnet2/userstack/proxy"
 )
 
 // DefaultPath is where the file is.
@@ -28,9 +30,9 @@ const DefaultPath = "/etc/tbnet2/config"
 type Config struct {
 	Host     Host
 	Bond     Bond
-	Rails    []Rail // in the file's order; names are unique
-	SOCKS    string // [socks5] listen: "ADDRESS:PORT", empty without
-	Forwards []Forward
+	Rails    []Rail          // in the file's order; names are unique
+	SOCKS    string          // [socks5] listen: "ADDRESS:PORT" on loopback or "unix:PATH", empty without
+	Forwards []proxy.Forward // [forward] local (listens here), remote (Reverse: listens in the bond)
 	Log      Log
 	Control  Control
 }
@@ -56,6 +58,9 @@ type Bond struct {
 	Retransmit bool     // retransmit: lost frames are sent again on the link
 	Window     int      // window: bytes of reorder memory per channel, 0 the default
 	Queue      int      // queue: bytes waiting to be sent, 0 the default
+	// ReadBuffer and WriteBuffer are the most bytes of a TCP connection's
+	// buffers with outlet = userstack: rmem, wmem; 0 the default.
+	ReadBuffer, WriteBuffer int
 }
 
 // MTUMax as a Rail's MTU is the most the device can.
@@ -70,13 +75,6 @@ type Rail struct {
 	MTU    int    // mtu: the device's, set when it is opened; MTUMax, or 0 to leave it
 	Weight int    // weight; 0: by measured rate
 	CRC    bool   // crc: frames carry a checksum of their own
-}
-
-// Forward is a line of section [forward].
-type Forward struct {
-	Remote bool   // remote: listens in the bond and connects here; else the other way
-	Listen string // "[ADDRESS:]PORT"
-	To     string // "HOST:PORT"
 }
 
 // Log is section [log].

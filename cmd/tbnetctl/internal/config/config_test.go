@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
+
+	"github.com/tbnet2/tbnet2/userstack/proxy"
 )
 
 const full = `
@@ -28,6 +30,8 @@ address = fd00::1/64
 retransmit = no
 window = 4M
 queue = 512K
+rmem = 32M
+wmem = 16M
 [rail tbr0]
 device = thunderbolt0
 weight = 3
@@ -39,7 +43,7 @@ crc = no
 listen = 127.0.0.1:1080
 [forward]
 local = 8080:node2:80
-local = 127.0.0.1:8081:[fe80::2]:80
+local = 127.0.0.1:8081:[fe80::2]:80/udp
 remote = 22:127.0.0.1:22
 [log]
 format = json
@@ -51,11 +55,11 @@ group = wheel
 func fullConfig() Config {
 	return Config{
 		Host:  Host{UUID: uuid.MustParse("0f0e0d0c-0b0a-4908-8706-050403020100"), Name: "node1"},
-		Bond:  Bond{Outlet: OutletUserstack, Name: "bond7", MTU: 9000, Addresses: []string{"10.0.0.1/24", "fd00::1/64"}, Window: 4 << 20, Queue: 512 << 10},
+		Bond:  Bond{Outlet: OutletUserstack, Name: "bond7", MTU: 9000, Addresses: []string{"10.0.0.1/24", "fd00::1/64"}, Window: 4 << 20, Queue: 512 << 10, ReadBuffer: 32 << 20, WriteBuffer: 16 << 20},
 		Rails: []Rail{{Name: "tbr0", Device: "thunderbolt0", Weight: 3, CRC: true}, {Name: "tbr1", Path: "0-3", MTU: MTUMax}},
 		SOCKS: "127.0.0.1:1080",
-		Forwards: []Forward{{Listen: ":8080", To: "node2:80"}, {Listen: "127.0.0.1:8081", To: "[fe80::2]:80"},
-			{Remote: true, Listen: ":22", To: "127.0.0.1:22"}},
+		Forwards: []proxy.Forward{{Network: "tcp", Listen: "127.0.0.1:8080", Target: "node2:80"}, {Network: "udp", Listen: "127.0.0.1:8081", Target: "[fe80::2]:80"},
+			{Network: "tcp", Reverse: true, Listen: ":22", Target: "127.0.0.1:22"}},
 		Log: Log{Format: "json", Level: "debug"}, Control: Control{Group: "wheel"},
 	}
 }
@@ -86,7 +90,7 @@ func TestErrorsNameTheLine(t *testing.T) {
 	cases := []struct{ name, text, want string }{
 		{"no section", "name = x", `f:1: key "name" stands before any [section]`},
 		{"unknown section", "\n[bonds]", "f:2: unknown section [bonds]; known are [bond], [control], [forward], [host], [log], [socks5] and [rail NAME]"},
-		{"unknown key", "[bond]\nmut = 9000", `f:2: unknown key "mut" in [bond]; known are address, mtu, name, outlet, queue, retransmit, window`},
+		{"unknown key", "[bond]\nmut = 9000", `f:2: unknown key "mut" in [bond]; known are address, mtu, name, outlet, queue, retransmit, rmem, window, wmem`},
 		{"no equals sign", "[bond]\n\nmtu 9000", `f:3: "mtu 9000" is no "key = value"`},
 		{"no value", "[bond]\nmtu =", "f:2: mtu has no value"},
 		{"open bracket", "[bond", `f:1: "[bond" has no closing ]`},
@@ -99,6 +103,7 @@ func TestErrorsNameTheLine(t *testing.T) {
 		{"outlet", "[bond]\noutlet = tun", `f:2: outlet: "tun" is none of tap, userstack`},
 		{"yes or no", "[bond]\nretransmit = true", `"true" is neither yes nor no`},
 		{"address", "[bond]\naddress = 10.0.0.1", "is no ADDRESS/PREFIX"},
+		{"multicast", "[bond]\naddress = 224.0.0.1/4", "is no address that a bond can have"},
 		{"uuid", "[host]\nuuid = 1234", `"1234" is no UUID`},
 		{"zero uuid", "[host]\nuuid = 00000000-0000-0000-0000-000000000000", "is no UUID"},
 		{"rail without name", "[rail]", "f:1: a rail section is [rail NAME]"},
@@ -112,12 +117,14 @@ func TestErrorsNameTheLine(t *testing.T) {
 		{"path", "[rail a]\npath = 0.1", "is no DOMAIN-ROUTE"},
 		{"rail mtu", "[rail a]\nmtu = min", `"min" is not a number from 576 to 65535, nor max`},
 		{"weight", "[rail a]\nweight = 0", `"0" is not a number from 1 to 1000`},
-		{"socks", "[socks5]\nlisten = 1080", "is no ADDRESS:PORT"},
+		{"socks", "[socks5]\nlisten = 1080", "is neither ADDRESS:PORT nor unix:/PATH"},
 		{"socks port", "[socks5]\nlisten = :0", `"0" is no port`},
+		{"socks for all", "[socks5]\nlisten = 0.0.0.0:1080", `"0.0.0.0" is no loopback address`},
 		{"socks over tap", "[socks5]\nlisten = :1080", "[socks5] needs outlet = userstack"},
+		{"buffers over tap", "[bond]\nrmem = 1M", "rmem and wmem in [bond] need outlet = userstack"},
 		{"forward over tap", "[forward]\nlocal = 1:b:2", "[forward] needs outlet = userstack"},
-		{"forward", "[forward]\nlocal = 80", "is no [ADDRESS:]PORT:HOST:PORT"},
-		{"forward port", "[forward]\nlocal = 80:node2:http", `"http" is no port`},
+		{"forward", "[forward]\nlocal = 80", "it has 1 fields; the form is [ADDRESS:]PORT:HOST:PORT"},
+		{"forward port", "[forward]\nlocal = 80:node2:http", `target port "http"`},
 		{"level", "[log]\nlevel = loud", "is none of debug, info, warn, error"},
 	}
 	for _, c := range cases {
@@ -156,7 +163,7 @@ func TestSaveIsWhole(t *testing.T) {
 func TestClone(t *testing.T) {
 	a := fullConfig()
 	b := a.Clone()
-	b.Rails[0].Device, b.Bond.Addresses[0], b.Forwards[0].To = "x", "y", "z"
+	b.Rails[0].Device, b.Bond.Addresses[0], b.Forwards[0].Target = "x", "y", "z"
 	if !cmp.Equal(a, fullConfig()) {
 		t.Error("a change of the clone reaches the original")
 	}

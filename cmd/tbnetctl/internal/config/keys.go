@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/tbnet2/tbnet2/userstack/proxy"
 )
 
 // key is one key of a section. set gets the rail only in a rail's section.
@@ -36,6 +38,8 @@ var keys = map[string]map[string]key{
 		}},
 		"retransmit": {set: func(c *Config, _ *Rail, v string) error { return yesNo(&c.Bond.Retransmit, v) }},
 		"window":     {set: func(c *Config, _ *Rail, v string) error { return sized(&c.Bond.Window, v, 256<<10, 256<<20) }},
+		"rmem":       {set: func(c *Config, _ *Rail, v string) error { return sized(&c.Bond.ReadBuffer, v, 4<<10, 1<<30) }},
+		"wmem":       {set: func(c *Config, _ *Rail, v string) error { return sized(&c.Bond.WriteBuffer, v, 4<<10, 1<<30) }},
 		"queue":      {set: func(c *Config, _ *Rail, v string) error { return sized(&c.Bond.Queue, v, 128<<10, 256<<20) }},
 	},
 	"rail": {
@@ -46,7 +50,7 @@ var keys = map[string]map[string]key{
 		"crc":    {set: func(_ *Config, r *Rail, v string) error { return yesNo(&r.CRC, v) }},
 	},
 	"socks5": {
-		"listen": {set: func(c *Config, _ *Rail, v string) error { c.SOCKS = v; return CheckHostPort(v) }},
+		"listen": {set: func(c *Config, _ *Rail, v string) error { c.SOCKS = v; return checkListen(v) }},
 	},
 	"forward": {
 		"local":  {again: true, set: func(c *Config, _ *Rail, v string) error { return c.addForward(v, false) }},
@@ -64,69 +68,27 @@ var keys = map[string]map[string]key{
 }
 
 func (c *Config) addForward(value string, remote bool) error {
-	f, err := ParseForward(value, remote)
+	f, err := proxy.ParseForward(value, remote)
 	if err == nil {
 		c.Forwards = append(c.Forwards, f)
 	}
 	return err
 }
 
-// ParseForward reads "[ADDRESS:]PORT:HOST:PORT" as ssh does; IPv6 addresses
-// stand in brackets.
-func ParseForward(s string, remote bool) (Forward, error) {
-	bad := fmt.Errorf("%q is no [ADDRESS:]PORT:HOST:PORT", s)
-	parts := splitColons(s)
-	if len(parts) == 3 {
-		parts = append([]string{""}, parts...)
+// checkListen allows what a SOCKS server may listen on without a password.
+func checkListen(s string) error {
+	if path, ok := strings.CutPrefix(s, "unix:"); ok && strings.HasPrefix(path, "/") {
+		return nil
 	}
-	if len(parts) != 4 || parts[2] == "" {
-		return Forward{}, bad
-	}
-	for _, port := range []string{parts[1], parts[3]} {
-		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return Forward{}, fmt.Errorf("%v: %q is no port", bad, port)
-		}
-	}
-	return Forward{Remote: remote, Listen: net.JoinHostPort(parts[0], parts[1]), To: net.JoinHostPort(parts[2], parts[3])}, nil
-}
-
-// splitColons splits at colons outside of brackets and takes the brackets off.
-func splitColons(s string) []string {
-	var out []string
-	depth, begin := 0, 0
-	part := func(end int) {
-		p := s[begin:end]
-		if len(p) > 1 && p[0] == '[' && p[len(p)-1] == ']' {
-			p = p[1 : len(p)-1]
-		}
-		out = append(out, p)
-	}
-	for i, r := range s {
-		switch {
-		case r == '[':
-			depth++
-		case r == ']':
-			depth--
-		case r == ':' && depth == 0:
-			part(i)
-			begin = i + 1
-		}
-	}
-	part(len(s))
-	return out
-}
-
-// CheckHostPort checks "ADDRESS:PORT"; the address may be empty for all.
-func CheckHostPort(s string) error {
 	host, port, err := net.SplitHostPort(s)
 	if err != nil {
-		return fmt.Errorf("%q is no ADDRESS:PORT", s)
+		return fmt.Errorf("%q is neither ADDRESS:PORT nor unix:/PATH", s)
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
 		return fmt.Errorf("%q is no port", port)
 	}
-	if _, err := netip.ParseAddr(host); host != "" && host != "localhost" && err != nil {
-		return fmt.Errorf("%q is no address", host)
+	if addr, err := netip.ParseAddr(host); host != "" && host != "localhost" && (err != nil || !addr.IsLoopback()) {
+		return fmt.Errorf("%q is no loopback address: anybody could use the server", host)
 	}
 	return nil
 }
@@ -160,8 +122,12 @@ func checkHostName(s string) error {
 }
 
 func checkPrefix(s string) error {
-	if _, err := netip.ParsePrefix(s); err != nil {
+	p, err := netip.ParsePrefix(s)
+	if err != nil {
 		return fmt.Errorf("%q is no ADDRESS/PREFIX such as 10.0.0.1/24", s)
+	}
+	if a := p.Addr(); a.IsMulticast() || a.IsUnspecified() || a.IsLoopback() || a.Is4In6() {
+		return fmt.Errorf("%q is no address that a bond can have", s)
 	}
 	return nil
 }
@@ -256,6 +222,9 @@ func (c Config) Validate() error {
 		}
 	}
 	if c.Bond.Outlet == OutletTAP {
+		if c.Bond.ReadBuffer != 0 || c.Bond.WriteBuffer != 0 {
+			return fmt.Errorf("rmem and wmem in [bond] need outlet = userstack: with a TAP the kernel's TCP has its own (sysctl net.ipv4.tcp_rmem, tcp_wmem)")
+		}
 		if c.SOCKS != "" {
 			return fmt.Errorf("[socks5] needs outlet = userstack in [bond]: with a TAP the kernel's own sockets reach the peers")
 		}

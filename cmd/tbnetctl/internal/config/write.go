@@ -5,12 +5,13 @@ package config
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/tbnet2/tbnet2/userstack/proxy"
 )
 
 // Format gives the text that Parse reads as c.
@@ -31,7 +32,8 @@ func (c Config) Format() string {
 	}
 	section("host", textLine("uuid", uuidText(c.Host.UUID), ""), textLine("name", c.Host.Name, ""))
 	section("bond", append([]string{"outlet = " + c.Bond.Outlet, "name = " + c.Bond.Name, numberLine("mtu", c.Bond.MTU),
-		yesLine("retransmit", c.Bond.Retransmit, def.Bond.Retransmit), sizeLine("window", c.Bond.Window), sizeLine("queue", c.Bond.Queue)},
+		yesLine("retransmit", c.Bond.Retransmit, def.Bond.Retransmit), sizeLine("window", c.Bond.Window), sizeLine("queue", c.Bond.Queue),
+		sizeLine("rmem", c.Bond.ReadBuffer), sizeLine("wmem", c.Bond.WriteBuffer)},
 		each("address", c.Bond.Addresses)...)...)
 	for _, r := range c.Rails {
 		section("rail "+r.Name, textLine("device", r.Device, ""), textLine("path", r.Path, ""), mtuLine(r.MTU), numberLine("weight", r.Weight), yesLine("crc", r.CRC, true))
@@ -93,25 +95,16 @@ func each(key string, values []string) []string {
 	return out
 }
 
-func forwardLines(forwards []Forward) []string {
+func forwardLines(forwards []proxy.Forward) []string {
 	var out []string
 	for _, f := range forwards {
 		key := "local"
-		if f.Remote {
+		if f.Reverse {
 			key = "remote"
 		}
 		out = append(out, key+" = "+f.String())
 	}
 	return out
-}
-
-// String gives the form that ParseForward reads.
-func (f Forward) String() string {
-	host, port, _ := net.SplitHostPort(f.Listen)
-	if host == "" {
-		return port + ":" + f.To
-	}
-	return f.Listen + ":" + f.To
 }
 
 // Save replaces the file at path with c, whole or not at all, and makes its

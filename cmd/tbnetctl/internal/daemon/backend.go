@@ -12,6 +12,7 @@ import (
 
 	"github.com/tbnet2/tbnet2/ctl"
 	"github.com/tbnet2/tbnet2/fabric"
+	"github.com/tbnet2/tbnet2/userstack"
 )
 
 // Status implements ctl.Backend.
@@ -114,7 +115,7 @@ func (d *daemon) Bench(ctx context.Context, r ctl.BenchRequest, progress func(ct
 	if err != nil {
 		return nil, err
 	}
-	to := netip.AddrPortFrom(linkLocal(id).Addr(), benchPort)
+	to := netip.AddrPortFrom(userstack.LinkLocal6(id), benchPort)
 	runs, err := runBench(ctx, func(ctx context.Context) (net.Conn, error) { return d.outlet.dial(ctx, to) }, r, progress)
 	if err != nil {
 		return nil, err

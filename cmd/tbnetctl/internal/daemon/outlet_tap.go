@@ -21,6 +21,8 @@ import (
 	"github.com/tbnet2/tbnet2/ctl"
 	"github.com/tbnet2/tbnet2/fabric"
 	"github.com/tbnet2/tbnet2/tap"
+	"github.com/tbnet2/tbnet2/userstack"
+	"github.com/tbnet2/tbnet2/userstack/proxy"
 )
 
 // tapOutlet is a network device of the kernel. It is persistent: a restart of
@@ -31,7 +33,9 @@ type tapOutlet struct {
 }
 
 func openTAP(b config.Bond, host uuid.UUID, port fabric.Port, log *slog.Logger) (*tapOutlet, error) {
-	addrs := []netip.Prefix{linkLocal(host)}
+	// The same MAC and addresses as the userspace stack would have.
+	mac := userstack.MAC(host)
+	addrs := []netip.Prefix{netip.PrefixFrom(userstack.LinkLocal6(host), 64), netip.PrefixFrom(userstack.LinkLocal4(host), 16)}
 	for _, s := range b.Addresses {
 		p, err := netip.ParsePrefix(s)
 		if err != nil {
@@ -39,7 +43,7 @@ func openTAP(b config.Bond, host uuid.UUID, port fabric.Port, log *slog.Logger) 
 		}
 		addrs = append(addrs, p)
 	}
-	dev, err := tap.Open(tap.Config{Name: b.Name, Persist: true, MTU: b.MTU, MAC: tap.MAC(host, b.Name), Addrs: addrs, Log: log})
+	dev, err := tap.Open(tap.Config{Name: b.Name, Persist: true, MTU: b.MTU, MAC: mac[:], Addrs: addrs, Log: log})
 	if err != nil {
 		return nil, err
 	}
@@ -138,9 +142,13 @@ func (o *tapOutlet) dial(ctx context.Context, to netip.AddrPort) (net.Conn, erro
 }
 
 func (o *tapOutlet) listen(port uint16) (net.Listener, error) {
+	// Go tells by the loopback device whether there is IPv6, which is down in
+	// a fresh network namespace: say what is meant.
 	l := net.ListenConfig{Control: o.control}
-	return l.Listen(context.Background(), "tcp", net.JoinHostPort("", strconv.Itoa(int(port))))
+	return l.Listen(context.Background(), "tcp6", net.JoinHostPort("::", strconv.Itoa(int(port))))
 }
+
+func (o *tapOutlet) network() proxy.Network { return nil }
 
 func (o *tapOutlet) done() <-chan struct{} { return o.dev.Done() }
 func (o *tapOutlet) err() error            { return o.dev.Err() }

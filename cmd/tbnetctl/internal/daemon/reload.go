@@ -59,6 +59,7 @@ func fixed(now, next config.Config) error {
 		{"retransmit in [bond]", now.Bond.Retransmit == next.Bond.Retransmit},
 		{"window in [bond]", now.Bond.Window == next.Bond.Window},
 		{"queue in [bond]", now.Bond.Queue == next.Bond.Queue},
+		{"rmem or wmem in [bond]", now.Bond.ReadBuffer == next.Bond.ReadBuffer && now.Bond.WriteBuffer == next.Bond.WriteBuffer},
 		{"format in [log]", now.Log.Format == next.Log.Format},
 		{"[control]", now.Control == next.Control},
 	} {

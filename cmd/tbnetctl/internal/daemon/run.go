@@ -19,6 +19,7 @@ import (
 	"github.com/tbnet2/tbnet2/cmd/tbnetctl/internal/config"
 	"github.com/tbnet2/tbnet2/ctl"
 	"github.com/tbnet2/tbnet2/fabric"
+	"github.com/tbnet2/tbnet2/userstack/proxy"
 	"github.com/tbnet2/tbnet2/wire"
 )
 
@@ -87,7 +88,7 @@ func (d *daemon) start() error {
 	if err := d.startFabric(); err != nil {
 		return err
 	}
-	if d.outlet, err = openOutlet(d.config.Bond, d.host, d.hostName, d.fabric.Port(), d.log); err != nil {
+	if d.outlet, err = openOutlet(d.config.Bond, d.host, d.fabric.Port(), d.log); err != nil {
 		return fmt.Errorf("bond %s: %w", d.config.Bond.Name, err)
 	}
 	d.own(d.outlet)
@@ -134,12 +135,13 @@ func (d *daemon) startFabric() error {
 
 // startServices starts what programs and peers connect to.
 func (d *daemon) startServices() error {
-	ln, err := d.outlet.listen(benchPort)
-	if err != nil {
-		return fmt.Errorf("bench service: %w", err)
+	if ln, err := d.outlet.listen(benchPort); err != nil {
+		// Not worth a bond: without IPv6 only benchmarks are missing.
+		d.log.Warn("no bench service: peers cannot run tbnetctl bench against this host", "error", err)
+	} else {
+		d.own(serveBench(ln, d.log))
 	}
-	d.own(serveBench(ln, d.log))
-	d.ways = &ways{outlet: d.outlet, log: d.log}
+	d.ways = newWays(d.outlet.network(), proxy.Options{Names: d.peerAddress, Log: d.log})
 	d.own(d.ways)
 	return d.ways.set(d.config.SOCKS, d.config.Forwards)
 }
@@ -204,9 +206,9 @@ func setLevel(v *slog.LevelVar, name string) {
 	}
 }
 
-func openOutlet(b config.Bond, host uuid.UUID, name string, port fabric.Port, log *slog.Logger) (outlet, error) {
+func openOutlet(b config.Bond, host uuid.UUID, port fabric.Port, log *slog.Logger) (outlet, error) {
 	if b.Outlet == config.OutletUserstack {
-		return openUserstack(b, host, name, port, log)
+		return openUserstack(b, host, port)
 	}
 	return openTAP(b, host, port, log)
 }

@@ -10,9 +10,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/tbnet2/tbnet2/ctl"
 	"github.com/tbnet2/tbnet2/fabric"
 	"github.com/tbnet2/tbnet2/transport"
+	"github.com/tbnet2/tbnet2/userstack"
 )
 
 // snapshot makes the ctl model's view of the daemon.
@@ -168,6 +171,15 @@ func warnings(s *ctl.Status, mismatches []fabric.Mismatch) []ctl.Warning {
 		add(code, "on rail %s: %s", m.Rail, m.Text)
 	}
 	return out
+}
+
+// peerAddresses are those that every host has by its UUID.
+func peerAddresses(host string) []string {
+	id, err := uuid.Parse(host)
+	if err != nil {
+		return []string{}
+	}
+	return []string{userstack.LinkLocal6(id).String(), userstack.LinkLocal4(id).String()}
 }
 
 func toPeer(peer string) string {
