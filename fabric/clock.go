@@ -10,7 +10,8 @@ import (
 	"github.com/tbnet2/tbnet2/transport"
 )
 
-// clock lets one goroutine sleep until the earliest deadline.
+// clock lets one goroutine sleep until a deadline that others may bring
+// forward.
 type clock struct {
 	armed atomic.Int64 // what it sleeps for
 	kick  chan struct{}
@@ -18,7 +19,7 @@ type clock struct {
 	once  sync.Once
 }
 
-func (c *clock) init() { c.kick, c.quit = make(chan struct{}, 1), make(chan struct{}) }
+func newClock() clock { return clock{kick: make(chan struct{}, 1), quit: make(chan struct{})} }
 
 // wake has the deadlines looked at again now.
 func (c *clock) wake() {
@@ -37,41 +38,21 @@ func (c *clock) due(t transport.Time) {
 
 func (c *clock) stop() { c.once.Do(func() { close(c.quit) }) }
 
-// keepTime ticks what is due until the fabric closes.
-func (f *Fabric) keepTime() {
-	defer f.done.Done()
+// run calls tick whenever the deadline that it gave last has come, or it is
+// woken, until stop.
+func (c *clock) run(now func() transport.Time, tick func() transport.Time) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		next := f.tick()
-		f.clock.armed.Store(int64(next))
-		timer.Reset(max(0, time.Duration(next-f.now())))
+		c.armed.Store(int64(transport.Never)) // what comes due while tick runs wakes
+		next := tick()
+		c.armed.Store(int64(next))
+		timer.Reset(max(0, time.Duration(next-now())))
 		select {
 		case <-timer.C:
-		case <-f.clock.kick:
-		case <-f.clock.quit:
+		case <-c.kick:
+		case <-c.quit:
 			return
 		}
 	}
-}
-
-// tick does what is due and gives the next deadline.
-func (f *Fabric) tick() transport.Time {
-	f.mu.Lock()
-	now := f.now()
-	next := now + transport.Second
-	if !f.closed {
-		f.acts = f.handshake.Tick(now, f.acts)
-		f.act()
-		next = min(next, f.handshake.Deadline())
-	}
-	peers := make([]*peer, 0, len(f.peers))
-	for _, p := range f.peers {
-		peers = append(peers, p)
-	}
-	f.mu.Unlock()
-	for _, p := range peers {
-		next = min(next, p.tick())
-	}
-	return next
 }

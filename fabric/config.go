@@ -57,6 +57,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.Service = cmp.Or(c.Service, wire.ServiceEthernet)
 	c.Epoch = cmp.Or(c.Epoch, random())
+	c.QueueBytes = cmp.Or(c.QueueBytes, transport.DefaultQueueBytes)
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	return c, nil
 }
@@ -68,17 +69,15 @@ func random() uint64 {
 	return max(1, binary.LittleEndian.Uint64(b[:]))
 }
 
-// identity is what the handshake tells of us.
-func (c *Config) identity(needCRC bool) transport.Identity {
+// handshake is what peers are told of us. Offload descriptors are taken from
+// everybody; CRCs are each rail's own affair.
+func (c *Config) handshake() transport.HandshakeConfig {
 	caps := wire.CapOffload
 	if c.Retransmit {
 		caps |= wire.CapRetransmit
 	}
-	if needCRC {
-		caps |= wire.CapCRC
-	}
-	return transport.Identity{Host: c.Host, Name: c.HostName, Epoch: c.Epoch, Endpoint: c.Endpoint,
-		Service: c.Service, Caps: caps, Slots: transport.DefaultSlots}
+	return transport.HandshakeConfig{Host: c.Host, Name: c.HostName, Endpoint: c.Endpoint, Service: c.Service,
+		Epoch: c.Epoch, Caps: caps, Random: random}
 }
 
 // class is the delivery that a service gets.

@@ -69,6 +69,13 @@ func (f *Fabric) emit(ev Event) {
 	}
 }
 
+// missedSoFar is how many events found a subscriber's channel full.
+func (e *events) missedSoFar() uint64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.missed
+}
+
 func (e *events) close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -3,16 +3,21 @@
 package fabric
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/tbnet2/tbnet2/rail"
 	"github.com/tbnet2/tbnet2/transport"
+	"github.com/tbnet2/tbnet2/wire"
 )
 
-// Fabric is one speaker on a host: its devices, its peers, its port.
+// Fabric is one speaker on a host: its devices, its peers, its port. All
+// methods may be called from any goroutine but a Port's handler.
 type Fabric struct {
 	cfg   Config
 	start time.Time
@@ -20,17 +25,19 @@ type Fabric struct {
 	port  *port                            // of all peers without one of their own
 	table atomic.Pointer[map[uint32]*peer] // by our index; replaced whole
 
-	mu         sync.Mutex // guards what follows
-	handshake  *transport.Handshake
-	devices    map[string]*device
-	byID       map[int]*device
-	peers      map[transport.PeerKey]*peer
-	acts       []transport.Action
-	mismatches []Mismatch
-	ports      map[transport.PeerKey]*port // of single peers
-	closed     bool
+	mu        sync.Mutex // guards what follows
+	handshake *transport.Handshake
+	output    transport.HandshakeOutput // scratch of settle
+	devices   map[string]*device
+	byID      [wire.RailsMax]*device
+	peers     map[transport.PeerID]*peer
+	ports     map[transport.PeerID]*port // of single peers
+	awaited   map[string]*port           // of peers to come, by the name that was asked for
+	choices   choices
+	closed    bool
 
-	clock  clock
+	clock  clock       // of the handshake
+	heard  atomic.Bool // some peer's heard has changed
 	events events
 	done   sync.WaitGroup
 
@@ -39,24 +46,22 @@ type Fabric struct {
 
 // dropCounts are frames that reached no association.
 type dropCounts struct {
-	malformed, unknownIndex, noRail, handshake atomic.Uint64
+	malformed, version, unknownIndex, noRail, handshakeUnsent atomic.Uint64
 }
 
-// New makes a fabric without rails. A fabric alone is fine: peers come when
-// rails do.
+// New makes a fabric without rails: peers come when rails do.
 func New(cfg Config) (*Fabric, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	f := &Fabric{cfg: cfg, start: time.Now(), devices: map[string]*device{}, byID: map[int]*device{},
-		peers: map[transport.PeerKey]*peer{}, ports: map[transport.PeerKey]*port{}}
-	f.handshake = transport.NewHandshake(cfg.identity(true), random)
+	f := &Fabric{cfg: cfg, start: time.Now(), clock: newClock(), devices: map[string]*device{},
+		peers: map[transport.PeerID]*peer{}, ports: map[transport.PeerID]*port{}, awaited: map[string]*port{}}
+	f.choices.byPeer = map[transport.PeerID][]RailChoice{}
+	f.handshake = transport.NewHandshake(cfg.handshake(), f.now())
 	f.table.Store(&map[uint32]*peer{})
 	f.port = newPort(f)
-	f.clock.init()
-	f.done.Add(1)
-	go f.keepTime()
+	f.done.Go(func() { f.clock.run(f.now, f.tick) })
 	return f, nil
 }
 
@@ -66,35 +71,70 @@ func (f *Fabric) now() transport.Time { return transport.Time(time.Since(f.start
 // Config gives the configuration with its defaults filled in.
 func (f *Fabric) Config() Config { return f.cfg }
 
+// tick does what the handshake's time asks, and gives its next deadline.
+func (f *Fabric) tick() transport.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return transport.Never
+	}
+	now := f.now()
+	if f.heard.Swap(false) {
+		for _, p := range f.peers {
+			p.tellHeard(now)
+		}
+	}
+	f.handshake.Tick(now)
+	f.settle()
+	return f.handshake.Deadline()
+}
+
 // Port is the Ethernet face over all peers.
 func (f *Fabric) Port() Port { return f.port }
 
 // PortTo gives a port to one peer alone, named as in SetRails; Port no longer
-// carries that peer's packets then, and neither after the peer has restarted.
+// carries that peer's packets then, also after the peer has restarted. A host
+// name or UUID that no peer has yet stands for the first that comes with it.
 func (f *Fabric) PortTo(name string) (Port, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	found, err := f.find(name)
-	if err != nil {
+	if f.closed {
+		return nil, ErrClosed
+	}
+	p, err := f.findOne(name)
+	switch {
+	case errors.Is(err, ErrNoPeer) && name != "":
+		return f.awaitPeer(name), nil
+	case err != nil:
 		return nil, err
 	}
-	p := found[0]
-	if f.ports[p.key] == nil {
+	if f.ports[p.id] == nil {
 		own := newPort(f)
-		f.ports[p.key] = own
-		f.port.peerGone(p)
-		p.lock()
-		p.port = own
-		own.railsChanged(p)
-		p.unlock()
+		f.ports[p.id] = own
+		p.moveTo(own)
 	}
-	return f.ports[p.key], nil
+	return f.ports[p.id], nil
+}
+
+// awaitPeer gives the port of a peer to come.
+func (f *Fabric) awaitPeer(name string) *port {
+	if f.awaited[name] == nil {
+		f.awaited[name] = newPort(f)
+	}
+	return f.awaited[name]
 }
 
 // portFor is the port that a peer's packets go to. Fabric.mu is held.
-func (f *Fabric) portFor(key transport.PeerKey) *port {
-	if p := f.ports[key]; p != nil {
-		return p
+func (f *Fabric) portFor(p *peer) *port {
+	if own := f.ports[p.id]; own != nil {
+		return own
+	}
+	for name, own := range f.awaited {
+		if p.matches(name) == matchExact {
+			delete(f.awaited, name)
+			f.ports[p.id] = own
+			return own
+		}
 	}
 	return f.port
 }
@@ -103,16 +143,17 @@ func (f *Fabric) portFor(key transport.PeerKey) *port {
 type RailOptions struct {
 	Name   string // "": the device's
 	Weight int    // 0: by measured rate; else the share relative to other rails with a weight
-	NoCRC  bool   // trust the link: frames carry no CRC from us on it
+	NoCRC  bool   // trust the link: frames to us need no CRC on it
 }
+
+// mtuLeast is the least MTU of a rail, bytes.
+const mtuLeast = 576
 
 // AddRail puts a device to use and takes ownership of it; on error the caller
 // keeps it.
 func (f *Fabric) AddRail(dev rail.Device, o RailOptions) error {
 	info := dev.Info()
-	if o.Name == "" {
-		o.Name = info.Name
-	}
+	o.Name = cmp.Or(o.Name, info.Name)
 	if o.Weight < 0 {
 		return fmt.Errorf("rail %s: weight %d is below 0", o.Name, o.Weight)
 	}
@@ -127,20 +168,18 @@ func (f *Fabric) AddRail(dev rail.Device, o RailOptions) error {
 	if f.devices[o.Name] != nil {
 		return fmt.Errorf("rail %s: %w", o.Name, ErrRailExists)
 	}
-	d := newDevice(f, dev, o)
-	d.id = f.handshake.AddDevice(f.now(), d.facts(info), info.Carrier)
-	f.devices[o.Name], f.byID[d.id] = d, d
+	id := slices.Index(f.byID[:], nil)
+	if id < 0 {
+		return fmt.Errorf("rail %s: a fabric has %d rails at most", o.Name, len(f.byID))
+	}
+	d := newDevice(f, dev, o, transport.DeviceID(id))
+	if err := f.handshake.AddDevice(f.now(), d.id, d.attachment()); err != nil {
+		return fmt.Errorf("rail %s: %w", o.Name, err)
+	}
+	f.devices[o.Name], f.byID[id] = d, d
 	d.run()
 	f.clock.wake()
 	return nil
-}
-
-// mtuLeast is the least MTU of a rail, bytes.
-const mtuLeast = 576
-
-// facts is what HELLO tells of a device.
-func (d *device) facts(i rail.Info) transport.DeviceFacts {
-	return transport.DeviceFacts{MTU: i.MTU, Rate: i.Rate, Group: i.Group, TrustLink: d.opt.NoCRC}
 }
 
 // RemoveRail takes a device out of use and closes it. What was in flight on it
@@ -153,47 +192,51 @@ func (f *Fabric) RemoveRail(name string) error {
 		return fmt.Errorf("rail %s: %w", name, ErrNoRail)
 	}
 	delete(f.devices, name)
-	delete(f.byID, d.id)
-	f.handshake.RemoveDevice(d.id)
-	for _, p := range f.peers {
-		p.removeDevice(f.now(), d)
-	}
+	f.byID[d.id] = nil
+	f.handshake.RemoveDevice(f.now(), d.id)
+	f.settle()
 	f.mu.Unlock()
 	return d.close()
 }
 
-// Close ends every association, tells the peers, and closes all devices.
+// Close ends every association, tells the peers, and closes all devices. It
+// returns when all goroutines have ended; it is idempotent.
 func (f *Fabric) Close() error {
 	f.mu.Lock()
 	if f.closed {
 		f.mu.Unlock()
+		f.done.Wait()
 		return nil
 	}
 	f.closed = true
-	for key := range f.peers {
-		f.acts = f.handshake.Leave(key, f.acts)
+	ports := f.allPorts()
+	for _, p := range ports {
+		p.close() // lets go of who waits to send, perhaps in a handler
 	}
-	f.act()
-	devices, peers := f.devices, f.peers
-	f.devices, f.byID, f.peers = map[string]*device{}, map[int]*device{}, map[transport.PeerKey]*peer{}
-	f.table.Store(&map[uint32]*peer{})
+	f.handshake.Close(f.now())
+	f.settle() // ends the peers
+	devices := f.devices
+	f.devices, f.byID = map[string]*device{}, [wire.RailsMax]*device{}
 	f.mu.Unlock()
 
 	f.clock.stop()
-	var first error
+	var failed []error
 	for _, d := range devices {
-		if err := d.close(); err != nil && first == nil {
-			first = err
-		}
+		failed = append(failed, d.close())
 	}
 	f.done.Wait()
-	for _, p := range peers {
-		p.close()
-	}
-	f.port.close()
-	for _, p := range f.ports {
-		p.close()
-	}
 	f.events.close()
-	return first
+	return errors.Join(failed...)
+}
+
+// allPorts gives every port. Fabric.mu is held.
+func (f *Fabric) allPorts() []*port {
+	list := []*port{f.port}
+	for _, p := range f.ports {
+		list = append(list, p)
+	}
+	for _, p := range f.awaited {
+		list = append(list, p)
+	}
+	return list
 }

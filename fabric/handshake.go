@@ -7,78 +7,93 @@ import (
 
 	"github.com/tbnet2/tbnet2/rail"
 	"github.com/tbnet2/tbnet2/transport"
-	"github.com/tbnet2/tbnet2/wire"
 )
-
-// mismatchesMost bounds what Status remembers.
-const mismatchesMost = 32
 
 // receiveHandshake takes a HELLO, HELLO_ACK, CONFIRM or RESET.
 func (f *Fabric) receiveHandshake(now transport.Time, d *device, frame *rail.RxFrame) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed || f.byID[d.id] != d {
-		return
+	if f.byID[d.id] == d {
+		f.handshake.Receive(now, d.id, frame.From, frame.Data)
+		f.settle()
 	}
-	var err error
-	f.acts, err = f.handshake.Receive(now, d.id, transport.MAC(frame.From), frame.Data, f.acts)
-	if err != nil {
-		f.drops.handshake.Add(1)
-	}
-	f.act()
 }
 
-// answerUnknown sends RESET for an index that nobody has.
+// answerUnknown has an index that nobody has answered.
 func (f *Fabric) answerUnknown(now transport.Time, d *device, from rail.MAC, index uint32) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed || f.byID[d.id] != d {
-		return
+	if f.byID[d.id] == d {
+		f.handshake.UnknownIndex(now, d.id, from, index)
+		f.settle()
 	}
-	f.acts = f.handshake.Unknown(now, d.id, transport.MAC(from), index, f.acts)
-	f.act()
 }
 
-// act does what the handshake asks. Fabric.mu is held.
-func (f *Fabric) act() {
-	for i := range f.acts {
-		a := &f.acts[i]
-		switch a.Kind {
-		case transport.ActSend:
-			f.sendHandshake(a)
-		case transport.ActNewPeer:
-			f.newPeer(a)
-		case transport.ActNewRail:
-			f.newRail(a)
-		case transport.ActEndPeer:
-			f.endPeer(a.Peer, "the peer has closed or restarted")
-		case transport.ActMismatch:
-			f.noteMismatch(a)
+// settle does what the handshake asks. Fabric.mu is held.
+func (f *Fabric) settle() {
+	f.handshake.Take(&f.output)
+	for i := range f.output.Frames {
+		h := &f.output.Frames[i]
+		if d := f.byID[h.Device]; d != nil {
+			d.sendOne(h.To, h.Data)
 		}
 	}
-	clear(f.acts)
-	f.acts = f.acts[:0]
+	for i := range f.output.Changes {
+		f.follow(&f.output.Changes[i])
+	}
+	f.clock.due(f.handshake.Deadline())
 }
 
-func (f *Fabric) sendHandshake(a *transport.Action) {
-	d := f.byID[a.Device]
-	if d == nil || !d.enabled {
-		return
+// follow takes one step of the handshake. Fabric.mu is held.
+func (f *Fabric) follow(c *transport.HandshakeChange) {
+	p := f.peers[c.Peer]
+	switch c.Kind {
+	case transport.ChangePeerMade:
+		f.newPeer(c)
+	case transport.ChangePeerGone:
+		f.endPeer(p, c.Reason.String())
+	case transport.ChangeRailMade:
+		d := f.byID[c.Rail.Device]
+		if err := p.addRail(f.now(), d, c.Rail); err != nil {
+			f.cfg.Log.Warn("rail not added", "rail", d.opt.Name, "peer", p.name, "err", err)
+		}
+	case transport.ChangeRailInfo:
+		p.changeRail(f.now(), c.Rail)
+	case transport.ChangeRailGone:
+		p.removeRail(f.now(), c.Rail.ID)
+	case transport.ChangeNotice:
+		f.cfg.Log.Warn("no association", "rail", c.Notice.Device, "reason", c.Notice.Text)
+		f.emit(Event{Kind: "mismatch", Rail: c.Notice.Device, Peer: c.Notice.Name, Reason: c.Notice.Text})
 	}
-	to := rail.MAC(a.To)
-	if to == (rail.MAC{}) {
-		to = wire.HelloMAC
-	}
-	d.sendOne(to, a.Frame)
 }
 
-// newPeer makes the association with a peer; an older one ends.
-func (f *Fabric) newPeer(a *transport.Action) {
-	f.dropPeer(a.Peer, "the peer has restarted")
-	p := newPeer(f, a.Peer, &a.Hello, a.Index)
-	f.peers[a.Peer] = p
-	f.setTable(a.Index, p)
-	f.cfg.Log.Info("peer", "name", p.name, "host", p.host, "endpoint", p.key.Endpoint)
+// newPeer makes the association with a peer.
+func (f *Fabric) newPeer(c *transport.HandshakeChange) {
+	p := newPeer(f, c.Peer, &c.Association)
+	f.peers[c.Peer] = p
+	f.setTable(p.index, p)
+	f.done.Go(func() { p.clock.run(f.now, p.tick) })
+	f.cfg.Log.Info("peer", "name", p.name, "host", p.host, "endpoint", p.id.Endpoint)
+}
+
+// endPeer drops a peer whose association is over.
+func (f *Fabric) endPeer(p *peer, why string) {
+	delete(f.peers, p.id)
+	f.setTable(p.index, nil)
+	p.close()
+	p.port.peerGone(p)
+	f.emit(Event{Kind: "peer_down", Peer: p.name, Reason: why})
+	f.cfg.Log.Info("peer gone", "name", p.name, "why", why)
+}
+
+// peerDead ends an association that time has ended.
+func (f *Fabric) peerDead(p *peer) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.peers[p.id] == p {
+		f.handshake.Forget(f.now(), p.id)
+		f.settle()
+	}
 }
 
 // setTable replaces one entry of the table that receivers read.
@@ -90,58 +105,4 @@ func (f *Fabric) setTable(index uint32, p *peer) {
 		t[index] = p
 	}
 	f.table.Store(&t)
-}
-
-func (f *Fabric) newRail(a *transport.Action) {
-	p, d := f.peers[a.Peer], f.byID[a.Device]
-	if p == nil || d == nil {
-		return
-	}
-	if err := p.addRail(f.now(), d, a); err != nil {
-		f.cfg.Log.Warn("rail not added", "rail", d.opt.Name, "peer", p.name, "err", err)
-	}
-	f.clock.wake()
-}
-
-// endPeer drops a peer whose association is over.
-func (f *Fabric) endPeer(key transport.PeerKey, why string) {
-	f.handshake.Forget(key)
-	f.dropPeer(key, why)
-	for _, d := range f.devices {
-		info := d.dev.Info()
-		f.handshake.SetDevice(f.now(), d.id, d.facts(info), info.Carrier && d.enabled, false)
-	}
-	f.clock.wake()
-}
-
-// dropPeer closes the association with a peer, if there is one.
-func (f *Fabric) dropPeer(key transport.PeerKey, why string) {
-	p := f.peers[key]
-	if p == nil {
-		return
-	}
-	delete(f.peers, key)
-	f.setTable(p.index, nil)
-	p.close()
-	p.port.peerGone(p)
-	f.emit(Event{Kind: "peer_down", Peer: p.name, Reason: why})
-	f.cfg.Log.Info("peer gone", "name", p.name, "why", why)
-}
-
-func (f *Fabric) noteMismatch(a *transport.Action) {
-	name := ""
-	if d := f.byID[a.Device]; d != nil {
-		name = d.opt.Name
-	}
-	f.cfg.Log.Warn("no association", "rail", name, "reason", a.Text)
-	f.emit(Event{Kind: "mismatch", Rail: name, Reason: a.Text})
-	for i := range f.mismatches {
-		if f.mismatches[i].Text == a.Text {
-			f.mismatches[i].Count++
-			return
-		}
-	}
-	if len(f.mismatches) < mismatchesMost {
-		f.mismatches = append(f.mismatches, Mismatch{Rail: name, Text: a.Text, Count: 1})
-	}
 }

@@ -3,7 +3,9 @@
 package fabric
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tbnet2/tbnet2/rail"
@@ -17,99 +19,94 @@ type RailChoice struct {
 	Weight int
 }
 
-// find gives the peers that a name means: a host name, a UUID, a unique start
-// of one, or "" for all. Fabric.mu is held.
-func (f *Fabric) find(name string) ([]*peer, error) {
-	var found []*peer
-	for _, p := range f.peers {
-		if name == "" || p.name == name || strings.HasPrefix(p.host.String(), strings.ToLower(name)) {
-			found = append(found, p)
-		}
-	}
-	switch {
-	case len(found) == 0 && name == "":
-		return nil, fmt.Errorf("%w: none is connected", ErrNoPeer)
-	case len(found) == 0:
-		return nil, fmt.Errorf("%w: %q; connected are %s", ErrNoPeer, name, f.peerNames())
-	case name != "" && len(hostsOf(found)) > 1:
-		return nil, fmt.Errorf("%w: %q; use the host's UUID", ErrAmbiguous, name)
-	}
-	return found, nil
+// choices are what SetRails has chosen. They outlive associations.
+type choices struct {
+	all    []RailChoice // nil: every rail
+	byPeer map[transport.PeerID][]RailChoice
 }
 
-// hostsOf gives the different hosts among peers.
-func hostsOf(peers []*peer) map[string]bool {
-	hosts := map[string]bool{}
-	for _, p := range peers {
-		hosts[p.host.String()] = true
+// of gives the choice for a peer, if there is one.
+func (c *choices) of(id transport.PeerID) ([]RailChoice, bool) {
+	if own, ok := c.byPeer[id]; ok {
+		return own, true
 	}
-	return hosts
+	return c.all, c.all != nil
 }
 
-func (f *Fabric) peerNames() string {
-	var names []string
-	for _, p := range f.peers {
-		names = append(names, p.name)
-	}
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
-}
-
-// SetRails makes the given rails the only ones that carry data to a peer ("":
-// to all). The others stay alive and can be set again. On error nothing has
-// changed.
+// SetRails makes the given rails the only ones that carry data to a peer: a
+// host name, a UUID, the unique start of either, with "/N" behind it for one
+// endpoint of several, or "" for all peers, also those to come. The other rails
+// stay alive and can be set again. On error nothing has changed.
 func (f *Fabric) SetRails(peerName string, rails []RailChoice) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	peers, err := f.find(peerName)
-	if err != nil {
+	if err != nil && (peerName != "" || !errors.Is(err, ErrNoPeer)) {
 		return err
 	}
-	if len(rails) == 0 {
-		return fmt.Errorf("no rails given; a peer needs one at least")
+	if err := f.checkChoice(rails); err != nil {
+		return err
 	}
-	plans := make([]map[transport.RailID]int, len(peers))
-	for i, p := range peers {
-		if plans[i], err = p.plan(rails); err != nil {
+	for _, p := range peers {
+		if err := p.checkChoice(rails, peerName != ""); err != nil {
 			return err
 		}
 	}
-	for i, p := range peers {
-		p.use(f.now(), plans[i])
+	rails = slices.Clone(rails)
+	if peerName == "" {
+		f.choices.all = rails
+		clear(f.choices.byPeer)
+	}
+	for _, p := range peers {
+		if peerName != "" {
+			f.choices.byPeer[p.id] = rails
+		}
+		p.useRails(f.now(), rails)
 		f.emit(Event{Kind: "rails_set", Peer: p.name})
 	}
 	return nil
 }
 
-// plan checks a choice against the peer's rails and gives weights by id.
-func (p *peer) plan(rails []RailChoice) (map[transport.RailID]int, error) {
-	plan := map[transport.RailID]int{}
-	for _, c := range rails {
-		if c.Weight < 0 {
-			return nil, fmt.Errorf("rail %s: weight %d is below 0", c.Name, c.Weight)
-		}
-		r := p.routeNamed(c.Name)
-		if r == nil {
-			return nil, fmt.Errorf("%w: %q to peer %s; its rails are %s", ErrNoRail, c.Name, p.name, p.railNames())
-		}
-		if _, twice := plan[r.id]; twice {
-			return nil, fmt.Errorf("rail %s is given twice", c.Name)
-		}
-		plan[r.id] = c.Weight
+// checkChoice checks a choice for itself. Fabric.mu is held.
+func (f *Fabric) checkChoice(rails []RailChoice) error {
+	if len(rails) == 0 {
+		return errors.New("no rails given; a peer needs one at least")
 	}
-	return plan, nil
-}
-
-func (p *peer) routeNamed(name string) *route {
-	routes := *p.routes.Load()
-	for i := range routes {
-		if routes[i].device.opt.Name == name {
-			return &routes[i]
+	seen := map[string]bool{}
+	for _, c := range rails {
+		switch {
+		case c.Weight < 0:
+			return fmt.Errorf("rail %s: weight %d is below 0", c.Name, c.Weight)
+		case seen[c.Name]:
+			return fmt.Errorf("rail %s is given twice", c.Name)
+		case f.devices[c.Name] == nil:
+			return fmt.Errorf("%w: %q", ErrNoRail, c.Name)
 		}
+		seen[c.Name] = true
 	}
 	return nil
+}
+
+// checkChoice checks a choice against the peer's rails: all of them must be,
+// or one at least where the choice is for several peers.
+func (p *peer) checkChoice(rails []RailChoice, every bool) error {
+	found := 0
+	for _, c := range rails {
+		switch {
+		case p.hasRail(c.Name):
+			found++
+		case every:
+			return fmt.Errorf("%w: %q to peer %s; its rails are %s", ErrNoRail, c.Name, p.name, p.railNames())
+		}
+	}
+	if found == 0 {
+		return fmt.Errorf("%w: peer %s would be cut off; its rails are %s", ErrNoRail, p.name, p.railNames())
+	}
+	return nil
+}
+
+func (p *peer) hasRail(name string) bool {
+	return slices.ContainsFunc(*p.routes.Load(), func(r route) bool { return r.device.opt.Name == name })
 }
 
 func (p *peer) railNames() string {
@@ -120,33 +117,8 @@ func (p *peer) railNames() string {
 	if len(names) == 0 {
 		return "none yet"
 	}
+	slices.Sort(names)
 	return strings.Join(names, ", ")
-}
-
-// use applies a checked plan.
-func (p *peer) use(now transport.Time, plan map[transport.RailID]int) {
-	p.lock()
-	defer p.unlock()
-	set := transport.RailSet(0)
-	for id, weight := range plan {
-		set = set.With(id)
-		p.assoc.SetWeight(id, weight)
-	}
-	p.assoc.SetUse(now, set)
-	p.chosen = namesOf(p, set)
-	p.settle(now)
-}
-
-// namesOf gives the names of a set's rails; rails that come back by these names
-// are in use again.
-func namesOf(p *peer, set transport.RailSet) map[string]bool {
-	names := map[string]bool{}
-	for _, r := range *p.routes.Load() {
-		if set.Has(r.id) {
-			names[r.device.opt.Name] = true
-		}
-	}
-	return names
 }
 
 // SetRailUp takes a rail up or down, to all peers.
@@ -159,24 +131,12 @@ func (f *Fabric) SetRailUp(name string, up bool) error {
 	}
 	d.enabled = up
 	now := f.now()
-	info := d.dev.Info()
-	f.handshake.SetDevice(now, d.id, d.facts(info), info.Carrier && up, false)
 	for _, p := range f.peers {
 		p.setEnabled(now, d, up)
 	}
-	f.clock.wake()
+	f.handshake.SetDevice(now, d.id, d.attachment())
+	f.settle()
 	return nil
-}
-
-func (p *peer) setEnabled(now transport.Time, d *device, up bool) {
-	p.lock()
-	defer p.unlock()
-	for _, r := range *p.routes.Load() {
-		if r.device == d {
-			p.assoc.SetEnabled(now, r.id, up, &p.in)
-		}
-	}
-	p.settle(now)
 }
 
 // Device gives the device of a rail, for what only it knows.
