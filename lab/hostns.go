@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -36,7 +37,7 @@ func newHostNS(name, stateDir string) (*hostNS, error) {
 		if err := unix.Sethostname([]byte(name)); err != nil {
 			return fmt.Errorf("set host name: %w", err)
 		}
-		if err := h.mount(stateDir); err != nil {
+		if err := h.mount(name, stateDir); err != nil {
 			return err
 		}
 		if err := loopbackUp(); err != nil {
@@ -63,7 +64,7 @@ func (h *hostNS) take() (err error) {
 
 // mount readies the calling thread's new mount namespace. Mounts made or
 // dropped outside show up here, and none from here outside.
-func (h *hostNS) mount(stateDir string) error {
+func (h *hostNS) mount(name, stateDir string) error {
 	if err := unix.Mount("", "/", "", unix.MS_SLAVE|unix.MS_REC, ""); err != nil {
 		return fmt.Errorf("take mounts for itself: %w", err)
 	}
@@ -72,7 +73,32 @@ func (h *hostNS) mount(stateDir string) error {
 	if err := unix.Mount("sysfs", "/sys", "sysfs", flags, ""); err != nil {
 		h.note = fmt.Sprintf("/sys in hosts shows the devices outside: %v", err)
 	}
-	return mountRun(stateDir)
+	if err := mountRun(stateDir); err != nil {
+		return err
+	}
+	return h.mountMachineID(name)
+}
+
+// mountMachineID gives the host a machine-id of its own: two hosts with one
+// would be one host to their daemons.
+func (h *hostNS) mountMachineID(name string) error {
+	const machineID = "/etc/machine-id"
+	if _, err := os.Stat(machineID); err != nil {
+		h.note = "hosts have no machine-id; give each daemon a UUID of its own"
+		return nil
+	}
+	own := filepath.Join(runDir, "machine-id")
+	id := strings.ReplaceAll(hostUUID(name).String(), "-", "")
+	if err := os.WriteFile(own, []byte(id+"\n"), 0o444); err != nil {
+		return fmt.Errorf("machine-id: %w", err)
+	}
+	if err := unix.Mount(own, machineID, "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("machine-id: %w", err)
+	}
+	if err := os.Remove(own); err != nil { // the mount keeps it
+		return fmt.Errorf("machine-id: %w", err)
+	}
+	return nil
 }
 
 // mountRun covers the run directory with an empty one. A user cannot make

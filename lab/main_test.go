@@ -65,14 +65,22 @@ func build(t testing.TB, topo lab.Topology, mode lab.Mode) *lab.Lab {
 // eventually polls a condition until it holds.
 func eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	deadline := time.After(5 * time.Second)
+	if err := poll(what, cond); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// poll is eventually for goroutines that may not end the test.
+func poll(what string, cond func() bool) error {
+	deadline := time.After(10 * time.Second)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for !cond() {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("still not: %s", what)
+			return fmt.Errorf("still not: %s", what)
 		}
 	}
+	return nil
 }

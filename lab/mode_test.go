@@ -56,7 +56,7 @@ func TestUnprivileged(t *testing.T) {
 	exe := filepath.Join(dir, "lab.test")
 	copyFile(t, "/proc/self/exe", exe)
 	cmd := exec.CommandContext(t.Context(), exe, "-test.v", "-test.run",
-		"TestNothingIsLeft|TestServed|TestCommand|TestCloseEnds|TestDownAfterCrash|TestVerifyOverKernel/direct|TestEntered|TestUnplug|TestOpenRails")
+		"TestNothingIsLeft|TestServed|TestCommand|TestCloseEnds|TestDownAfterCrash|TestVerifyOverKernel/direct|TestVerifyOverFabric|TestDelay|TestLoss|TestEntered|TestUnplug|TestOpenRails")
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "TBNET2_TEST_ENTERED=yes"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
@@ -64,7 +64,7 @@ func TestUnprivileged(t *testing.T) {
 	if err != nil {
 		t.Fatalf("as nobody: %v\n%s", err, out)
 	}
-	for _, want := range []string{"--- PASS: TestNothingIsLeft", "--- PASS: TestServedExec", "--- PASS: TestEntered", "--- PASS: TestDownAfterCrash"} {
+	for _, want := range []string{"--- PASS: TestNothingIsLeft", "--- PASS: TestServedExec", "--- PASS: TestEntered", "--- PASS: TestVerifyOverFabric/namespaces", "--- PASS: TestLossIsCountedExactly", "--- PASS: TestUnplugTakesCarrier/namespaces", "--- PASS: TestDownAfterCrash"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("as nobody: no %q in\n%s", want, out)
 		}

@@ -25,8 +25,10 @@ type Node struct {
 func (n *Node) Name() string { return n.name }
 
 // UUID is the host's identity: the same for the same host name in any lab.
-func (n *Node) UUID() uuid.UUID {
-	return uuid.NewSHA1(uuid.NameSpaceDNS, []byte(n.name+".lab.tbnet2"))
+func (n *Node) UUID() uuid.UUID { return hostUUID(n.name) }
+
+func hostUUID(name string) uuid.UUID {
+	return uuid.NewSHA1(uuid.NameSpaceDNS, []byte(name+".lab.tbnet2"))
 }
 
 // NetNS is the host's network namespace, nil in memory.

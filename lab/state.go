@@ -206,6 +206,9 @@ func (f *files) read() (Info, error) {
 // clean removes what a crashed lab left: processes, named namespaces, files.
 // The lock is held.
 func (f *files) clean() error {
+	if err := os.Remove(f.socket()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	in, err := f.read()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

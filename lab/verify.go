@@ -21,7 +21,7 @@ type VerifyPlan struct {
 	To    string `json:"to"`    // host; "": the second
 	Bytes uint64 `json:"bytes"` // 0: DefaultVerifyBytes
 	Over  Over   `json:"over"`  // "": OverFabric
-	Rail  string `json:"rail"`  // OverKernel: the cable or rail to use, "": the first between the hosts
+	Rail  string `json:"rail"`  // the cable or rail to use; "": all, or for OverKernel the first
 }
 
 // DefaultVerifyBytes is what Verify sends where nothing is said.
