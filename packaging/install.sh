@@ -5,9 +5,11 @@
 # systemd unit and user, and the files that keep network managers off the
 # rails. Called by `make install` and `make uninstall`.
 #
-#	packaging/install.sh install|uninstall
+#	packaging/install.sh install [BINARY]
+#	packaging/install.sh uninstall
 #
-# Environment: PREFIX (/usr/local), DESTDIR (none), BINARY (build/tbnetctl),
+# BINARY is build/bin/tbnetctl if not given.
+# Environment: PREFIX (/usr/local), DESTDIR (none),
 # SYSCONFDIR (/etc), LIBDIR of systemd and udev (/usr/lib when PREFIX is /usr,
 # else /etc, where systemd looks for what the administrator adds).
 set -eu
@@ -16,7 +18,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 prefix=${PREFIX:-/usr/local}
 destdir=${DESTDIR:-}
 sysconfdir=${SYSCONFDIR:-/etc}
-binary=${BINARY:-$here/../build/tbnetctl}
+binary=${2:-$here/../build/bin/tbnetctl}
 if [ "$prefix" = /usr ]; then
 	libdir=/usr/lib
 else
@@ -114,7 +116,7 @@ case ${1:-} in
 install) do_install ;;
 uninstall) do_uninstall ;;
 *)
-	echo "usage: install.sh install|uninstall" >&2
+	echo "usage: install.sh install [BINARY] | uninstall" >&2
 	exit 2
 	;;
 esac

@@ -27,9 +27,10 @@ esac
 
 // tree is an installation's root.
 type tree struct {
-	t    *testing.T
-	root string
-	env  []string
+	t      *testing.T
+	root   string
+	binary string
+	env    []string
 }
 
 func newTree(t *testing.T, prefix string) *tree {
@@ -39,11 +40,14 @@ func newTree(t *testing.T, prefix string) *tree {
 		t.Fatal(err)
 	}
 	root := t.TempDir()
-	return &tree{t, root, append(os.Environ(), "DESTDIR="+root, "PREFIX="+prefix, "BINARY="+binary)}
+	return &tree{t, root, binary, append(os.Environ(), "DESTDIR="+root, "PREFIX="+prefix)}
 }
 
 func (r *tree) run(args ...string) {
 	r.t.Helper()
+	if args[0] == "install" {
+		args = append(args, r.binary)
+	}
 	cmd := exec.Command("./install.sh", args...)
 	cmd.Env = r.env
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -126,15 +130,14 @@ func TestUninstallKeepsTheConfiguration(t *testing.T) {
 func TestInstallRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string
-		env  string
 		want string
 	}{
-		"no binary": {[]string{"install"}, "BINARY=/nonexistent/tbnetctl", "run make build first"},
-		"no verb":   {nil, "X=", "usage: install.sh install|uninstall"},
-		"other":     {[]string{"purge"}, "X=", "usage: install.sh install|uninstall"},
+		"no binary": {[]string{"install", "/nonexistent/tbnetctl"}, "run make build first"},
+		"no verb":   {nil, "usage: install.sh install [BINARY] | uninstall"},
+		"other":     {[]string{"purge"}, "usage: install.sh install [BINARY] | uninstall"},
 	} {
 		cmd := exec.Command("./install.sh", c.args...)
-		cmd.Env = append(os.Environ(), "DESTDIR="+t.TempDir(), c.env)
+		cmd.Env = append(os.Environ(), "DESTDIR="+t.TempDir())
 		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), c.want) {
 			t.Errorf("%s: got %v, %s", name, err, out)
 		}

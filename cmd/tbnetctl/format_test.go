@@ -47,10 +47,8 @@ func TestManualPages(t *testing.T) {
 	if _, err := exec.LookPath("groff"); err != nil {
 		return
 	}
-	for _, p := range pages {
-		if out, err := exec.Command("groff", "-man", "-ww", "-z", p).CombinedOutput(); err != nil || len(out) > 0 {
-			t.Errorf("%s: %v: %s", p, err, out)
-		}
+	if out, err := exec.Command("groff", append([]string{"-man", "-ww", "-z"}, pages...)...).CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 
