@@ -34,7 +34,7 @@ type Hello struct {
 	MTU         uint32 // bytes of a frame after the Ethernet header
 	Rate        uint64 // bits per second, 0 unknown
 	Caps        Caps
-	Slots       uint32 // packets per channel that may be open
+	Slots       uint32 // packets per channel that may be open, a power of two; 0: not told
 	Name        string
 }
 
@@ -58,7 +58,9 @@ func AppendHello(b []byte, h *Hello) []byte {
 	b = le.AppendUint32(appendTLV(b, TLVMTU, 4), h.MTU)
 	b = le.AppendUint64(appendTLV(b, TLVRate, 8), h.Rate)
 	b = le.AppendUint32(appendTLV(b, TLVCaps, 4), uint32(h.Caps))
-	b = le.AppendUint32(appendTLV(b, TLVSlots, 4), h.Slots)
+	if h.Slots != 0 {
+		b = le.AppendUint32(appendTLV(b, TLVSlots, 4), h.Slots)
+	}
 	name := sentName(h.Name)
 	return append(appendTLV(b, TLVName, len(name)), name...)
 }

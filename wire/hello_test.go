@@ -89,3 +89,28 @@ func TestOffloadCheck(t *testing.T) {
 		}
 	}
 }
+
+func TestHelloName(t *testing.T) {
+	for _, c := range []struct{ name, in, want string }{
+		{"empty", "", ""},
+		{"short", "nördlich", "nördlich"},
+		{"longest", strings.Repeat("x", HostNameMax), strings.Repeat("x", HostNameMax)},
+		{"too long", strings.Repeat("x", 300), strings.Repeat("x", HostNameMax)},
+		{"cut between characters", strings.Repeat("x", HostNameMax-1) + "ö", strings.Repeat("x", HostNameMax-1)},
+		{"no UTF-8", "a\xff\xfeb", "a?b"},
+	} {
+		h := sampleHello()
+		h.Name = c.in
+		var got Hello
+		if err := ParseHello(AppendHello(nil, &h), &got); err != nil || got.Name != c.want {
+			t.Errorf("%s: %q arrives as %q (%v), want %q", c.name, c.in, got.Name, err, c.want)
+		}
+	}
+}
+
+func TestHelloMissingIsNamed(t *testing.T) {
+	err := ParseHello(make([]byte, HelloLen), new(Hello))
+	if !errors.Is(err, ErrTLVMissing) || !strings.Contains(err.Error(), "type 1") {
+		t.Errorf("got %v, want the first missing type named", err)
+	}
+}

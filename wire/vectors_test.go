@@ -1,236 +1,176 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package wire
+package wire_test
 
 import (
 	"bytes"
 	"encoding/hex"
-	"encoding/json"
-	"fmt"
+	"errors"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tbnet2/tbnet2/wire"
 )
 
-// TestLayout holds every number of this package against what the C header says.
-func TestLayout(t *testing.T) {
-	raw, err := os.ReadFile("../test/vectors/layout.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var c map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &c); err != nil {
-		t.Fatal(err)
-	}
-	checked := map[string]bool{}
-	for name, want := range goNumbers {
-		var got uint64
-		if err := json.Unmarshal(c[name], &got); err != nil || got != want {
-			t.Errorf("%s: C has %s, Go %d", name, c[name], want)
-		}
-		checked[name] = true
-	}
-	for name := range c {
-		if !strings.Contains(name, ".") && name != "sizeof tbnet2_gap" && !checked[name] {
-			t.Errorf("%s is not mirrored here", name)
-		}
-	}
-}
-
-var goNumbers = map[string]uint64{
-	"sizeof tbnet2_hdr": HeaderLen, "sizeof tbnet2_data": DataLen, "sizeof tbnet2_offload": OffloadLen,
-	"sizeof tbnet2_state": StateLen, "sizeof tbnet2_rail_ack": RailAckLen, "sizeof tbnet2_gap": GapLen,
-	"sizeof tbnet2_channel_ack": ChannelAckLen, "sizeof tbnet2_railset": RailSetLen, "sizeof tbnet2_mark": MarkLen,
-	"sizeof tbnet2_hello": HelloLen, "sizeof tbnet2_reset": ResetLen, "sizeof tbnet2_tlv": TLVLen,
-	"TBNET2_ETHERTYPE": EtherType, "TBNET2_VERSION": Version, "TBNET2_UNIT": Unit, "TBNET2_PACKET_MAX": PacketMax,
-	"TBNET2_CHANNELS": Channels, "TBNET2_RAILS_MAX": RailsMax, "TBNET2_HOST_NAME_MAX": HostNameMax, "TBNET2_GAPS_MAX": GapsMax,
-	"TBNET2_HELLO": uint64(TypeHello), "TBNET2_HELLO_ACK": uint64(TypeHelloAck), "TBNET2_CONFIRM": uint64(TypeConfirm),
-	"TBNET2_RESET": uint64(TypeReset), "TBNET2_PING": uint64(TypePing), "TBNET2_PONG": uint64(TypePong),
-	"TBNET2_ACK": uint64(TypeAck), "TBNET2_RAILSET": uint64(TypeRailSet), "TBNET2_POSITION": uint64(TypePosition),
-	"TBNET2_SKIP": uint64(TypeSkip), "TBNET2_DATA": uint64(TypeData),
-	"TBNET2_F_CRC": FlagCRC, "TBNET2_F_OFFLOAD": FlagOffload, "TBNET2_F_RESENT": FlagResent, "TBNET2_F_ACK": FlagAck,
-	"TBNET2_RESET_UNKNOWN": ResetUnknown, "TBNET2_RESET_CLOSING": ResetClosing, "TBNET2_TLV_CRITICAL": TLVCritical,
-	"TBNET2_TLV_HOST": TLVHost, "TBNET2_TLV_EPOCH": TLVEpoch, "TBNET2_TLV_INDEX": TLVIndex, "TBNET2_TLV_SERVICE": TLVService,
-	"TBNET2_TLV_VERSIONS": TLVVersions, "TBNET2_TLV_RAIL": TLVRail, "TBNET2_TLV_GROUP": TLVGroup, "TBNET2_TLV_MTU": TLVMTU,
-	"TBNET2_TLV_RATE": TLVRate, "TBNET2_TLV_CAPS": TLVCaps, "TBNET2_TLV_SLOTS": TLVSlots, "TBNET2_TLV_NAME": TLVName, "TBNET2_TLV_MAC": TLVMAC,
-	"TBNET2_SERVICE_ETHERNET": uint64(ServiceEthernet), "TBNET2_SERVICE_VERBS": uint64(ServiceVerbs), "TBNET2_SERVICE_TEST": uint64(ServiceTest),
-	"TBNET2_CAP_RETRANSMIT": uint64(CapRetransmit), "TBNET2_CAP_CRC": uint64(CapCRC), "TBNET2_CAP_OFFLOAD": uint64(CapOffload),
-}
-
-// vector is a frame of frames.txt: its fields by name, and its bytes.
+// vector is a frame of frames.txt.
 type vector struct {
-	fields map[string]string
+	name   string
+	lines  []string // what its fields hold
+	refuse string   // reason, instead of lines
 	bytes  []byte
 }
 
-func readVectors(t testing.TB) map[string]vector {
-	raw, err := os.ReadFile("../test/vectors/frames.txt")
+// readVectors reads test/vectors/frames.txt; its README tells the form.
+func readVectors(t testing.TB) []vector {
+	t.Helper()
+	text, err := os.ReadFile("../test/vectors/frames.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := map[string]vector{}
-	for _, block := range strings.Split(strings.TrimSpace(string(raw)), "\n\n") {
-		v := vector{fields: map[string]string{}}
-		for _, line := range strings.Split(block, "\n") {
-			name, value, _ := strings.Cut(line, " ")
-			v.fields[name] = value
+	var vectors []vector
+	v := new(vector)
+	for number, line := range strings.Split(string(text), "\n") {
+		word, rest, _ := strings.Cut(line, " ")
+		switch word {
+		case "#", "":
+		case "frame":
+			v.name = rest
+		case "refuse":
+			v.refuse = rest
+		case "bytes":
+			if v.bytes, err = hex.DecodeString(rest); err != nil {
+				t.Fatalf("line %d: %v", number+1, err)
+			}
+			vectors = append(vectors, *v)
+			v = new(vector)
+		default:
+			v.lines = append(v.lines, line)
 		}
-		if v.bytes, err = hex.DecodeString(v.fields["hex"]); err != nil {
-			t.Fatal(err)
-		}
-		out[v.fields["frame"]] = v
 	}
-	return out
+	return vectors
 }
 
-// TestFrames decodes every frame that C has made, compares the fields, and
-// encodes it again to the same bytes.
-func TestFrames(t *testing.T) {
-	vectors := readVectors(t)
-	if len(vectors) < int(typeEnd) {
-		t.Fatalf("%d vectors for %d frame types", len(vectors), typeEnd)
-	}
-	for name, v := range vectors {
-		t.Run(name, func(t *testing.T) {
-			fields, again := decode(t, v.bytes)
-			for field, want := range v.fields {
-				if field == "frame" || field == "hex" {
-					continue
+// reasons are the errors by their names in frames.txt.
+var reasons = map[string]error{
+	"short": wire.ErrShort, "version": wire.ErrVersion, "type": wire.ErrType, "reserved": wire.ErrReserved,
+	"crc": errCRC, "offload": wire.ErrOffload, "tlv_length": wire.ErrTLVLength, "tlv_twice": wire.ErrTLVTwice,
+	"tlv_missing": wire.ErrTLVMissing, "tlv_critical": wire.ErrTLVCritical, "tlv_value": wire.ErrTLVValue,
+}
+
+// Every frame that C made is read as C says, and written again to the same
+// bytes; those that must be refused are, for the reason C gives.
+func TestVectors(t *testing.T) {
+	types := map[wire.Type]bool{}
+	refused := map[string]bool{}
+	for _, v := range readVectors(t) {
+		t.Run(v.name, func(t *testing.T) {
+			got, err := decode(v.bytes)
+			if v.refuse != "" {
+				refused[v.refuse] = true
+				if want := reasons[v.refuse]; want == nil || !errors.Is(err, want) {
+					t.Errorf("error %v, want %q", err, v.refuse)
 				}
-				if got := fields[field]; got != want {
-					t.Errorf("%s: got %q, want %q", field, got, want)
-				}
+				return
 			}
-			if !bytes.Equal(again, v.bytes) {
-				t.Errorf("encoded again:\n%x\nwant\n%x", again, v.bytes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			types[got.header.Type] = true
+			if diff := cmp.Diff(v.lines, got.lines); diff != "" {
+				t.Errorf("fields (-C +Go):\n%s", diff)
+			}
+			if otherOrder[v.name] {
+				return
+			}
+			if again := got.encode(); !bytes.Equal(again, v.bytes) {
+				t.Errorf("written again:\n%x\nwant\n%x", again, v.bytes)
 			}
 		})
 	}
-}
-
-// decode gives the fields of a frame by the vectors' names, and the frame
-// encoded again.
-func decode(t *testing.T, frame []byte) (fields map[string]string, again []byte) {
-	t.Helper()
-	var h Header
-	body, err := ParseHeader(frame, &h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if h.Flags&FlagCRC != 0 && Sum(frame[:HeaderLen], body) != h.CRC {
-		t.Error("CRC differs")
-	}
-	fields = map[string]string{}
-	set := func(name string, value any) { fields[name] = fmt.Sprint(value) }
-	set("type", uint8(h.Type))
-	set("flags", h.Flags)
-	set("index", h.Index)
-	set("rail_seq", h.RailSeq)
-	set("length", h.Length)
-	set("crc", h.CRC)
-	again = make([]byte, HeaderLen)
-	h.Put(again)
-	switch h.Type {
-	case TypeHello, TypeHelloAck, TypeConfirm:
-		again = append(again, decodeHello(t, body, set)...)
-	case TypeReset:
-		r, err := ParseReset(body)
-		check(t, err)
-		set("reset_index", r.Index)
-		set("reason", r.Reason)
-		again = AppendReset(again, r)
-	case TypePing, TypePong, TypeAck:
-		again = append(again, decodeState(t, body, set)...)
-	case TypeRailSet:
-		s, err := ParseRailSet(body)
-		check(t, err)
-		set("generation", s.Generation)
-		set("rails", s.Rails)
-		again = AppendRailSet(again, s)
-	case TypePosition, TypeSkip:
-		for i := 0; len(body) > 0; i++ {
-			var m Mark
-			m, body, err = ParseMark(body)
-			check(t, err)
-			set(fmt.Sprintf("mark%d", i), fmt.Sprint(m.Channel, m.Packet))
-			again = AppendMark(again, m)
+	for kind := wire.TypeHello; kind.String() != "unknown"; kind++ {
+		if !types[kind] {
+			t.Errorf("no vector of type %v", kind)
 		}
-	case TypeData:
-		again = append(again, decodeData(t, h.Flags, body, set)...)
 	}
-	return fields, again
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func decodeHello(t *testing.T, body []byte, set func(string, any)) []byte {
-	var m Hello
-	check(t, ParseHello(body, &m))
-	set("nonce", m.Nonce)
-	set("echo", m.Echo)
-	set("own_index", m.Index)
-	set("mtu", m.MTU)
-	set("rate", m.Rate)
-	if m.HasRail {
-		set("rail", m.Rail)
-	}
-	return AppendHello(nil, &m)
-}
-
-func decodeState(t *testing.T, body []byte, set func(string, any)) []byte {
-	var s State
-	rest, err := ParseState(body, &s)
-	check(t, err)
-	set("stamp", s.Stamp)
-	set("echo", s.Echo)
-	set("heard", s.Heard)
-	set("generation", s.Generation)
-	again := make([]byte, StateLen)
-	s.Put(again)
-	for i := range s.Rails {
-		var a RailAck
-		rest, err = ParseRailAck(rest, &a)
-		check(t, err)
-		text := fmt.Sprint(a.Rail, a.Depth, a.Next, a.Credit, a.Delay)
-		for _, g := range a.Gaps[:a.Count] {
-			text += fmt.Sprintf(" %d/%d", g.Back, g.Count)
+	for reason := range reasons {
+		if !refused[reason] {
+			t.Errorf("no vector is refused as %s", reason)
 		}
-		set(fmt.Sprintf("rail%d", i), text)
-		again = AppendRailAck(again, &a)
 	}
-	for i := range s.Channels {
-		var a ChannelAck
-		a, rest, err = ParseChannelAck(rest)
-		check(t, err)
-		set(fmt.Sprintf("channel%d", i), fmt.Sprint(a.Channel, a.Next, a.Window))
-		again = AppendChannelAck(again, a)
-	}
-	return append(again, rest...)
 }
 
-func decodeData(t *testing.T, flags uint8, body []byte, set func(string, any)) []byte {
-	var d Data
-	var o Offload
-	payload, err := ParseData(flags, body, &d, &o)
-	check(t, err)
-	set("packet", d.Packet)
-	set("offset", int(d.Offset)*Unit)
-	set("channel", d.Channel)
-	set("total", d.Total)
-	set("stamp", d.Stamp)
-	set("payload", len(payload))
-	again := make([]byte, DataLen)
-	d.Put(again)
-	if flags&FlagOffload != 0 {
-		set("offload", fmt.Sprint(o.Flags, o.GSOType, o.HdrLen, o.GSOSize, o.CsumStart, o.CsumOffset))
-		b := make([]byte, OffloadLen)
-		o.Put(b)
-		again = append(again, b...)
+// otherOrder are HELLOs that our cores would not write so.
+var otherOrder = map[string]bool{"hello_required_only": true, "hello_any_order_and_unknown": true}
+
+// A HELLO in another order, with TLVs unknown to us or without some of ours,
+// says the same when it is written in our order.
+func TestHelloAnyOrder(t *testing.T) {
+	found := 0
+	for _, v := range readVectors(t) {
+		if !otherOrder[v.name] {
+			continue
+		}
+		found++
+		var h, again wire.Hello
+		if err := wire.ParseHello(v.bytes[wire.HeaderLen:], &h); err != nil {
+			t.Fatal(err)
+		}
+		if err := wire.ParseHello(wire.AppendHello(nil, &h), &again); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(h, again); diff != "" {
+			t.Errorf("%s: %s", v.name, diff)
+		}
 	}
-	return append(again, payload...)
+	if found != len(otherOrder) {
+		t.Errorf("%d vectors, want %d", found, len(otherOrder))
+	}
+}
+
+// Seal and Sum agree with C whichever way a frame lies in memory, and every
+// bit counts.
+func TestSum(t *testing.T) {
+	for _, v := range readVectors(t) {
+		if v.refuse != "" || v.bytes[1]&wire.FlagCRC == 0 {
+			continue
+		}
+		want := bytes.Clone(v.bytes[12:16])
+		for cut := wire.HeaderLen; cut <= len(v.bytes); cut += 7 {
+			head, rest := bytes.Clone(v.bytes[:cut]), v.bytes[cut:]
+			clear(head[12:16])
+			head[1] &^= wire.FlagCRC
+			wire.Seal(head, rest[:len(rest)/2], rest[len(rest)/2:])
+			if !bytes.Equal(head[:16], v.bytes[:16]) {
+				t.Fatalf("%s cut at %d: CRC %x, want %x", v.name, cut, head[12:16], want)
+			}
+		}
+		for bit := range 8 * len(v.bytes) {
+			if bit/8 >= 12 && bit/8 < 16 {
+				continue
+			}
+			b := bytes.Clone(v.bytes)
+			b[bit/8] ^= 1 << (bit % 8)
+			if wire.Sum(b) == wire.Sum(v.bytes) {
+				t.Fatalf("%s: the CRC does not see bit %d", v.name, bit)
+			}
+		}
+	}
+}
+
+func TestTypeNames(t *testing.T) {
+	ledgered := map[wire.Type]bool{wire.TypeData: true, wire.TypePosition: true}
+	names := map[string]bool{}
+	for kind := range wire.Type(16) {
+		if got := kind.Ledgered(); got != ledgered[kind] {
+			t.Errorf("%v.Ledgered() = %v, want %v", kind, got, ledgered[kind])
+		}
+		name := kind.String()
+		if known := kind <= wire.TypeData; known && names[name] || known == (name == "unknown") {
+			t.Errorf("type %d is named %q", kind, name)
+		}
+		names[name] = true
+	}
 }

@@ -1,211 +1,742 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Prints one frame of every type: its name and bytes, and what its fields
- * hold, one a line. The CRC is computed bit by bit, apart from any library.
+ * Prints sample frames of every type, built through the structs of
+ * tbnet2_wire.h: their fields as text and their bytes as hex. Behind them come
+ * frames that must be refused, each with the reason. ../README.md tells the
+ * form. Nothing here is shared with the cores, so that they are checked
+ * against an independent hand, down to the CRC.
  */
 #include <endian.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tbnet2_wire.h"
 
-struct frame {
-	unsigned char bytes[512];
-	size_t len;
-};
+/* The frame under construction: bytes, and the lines that describe them. */
+static unsigned char frame[4096];
+static size_t frame_len;
+static char lines[16384];
+static size_t lines_len;
+static struct tbnet2_hdr hdr;
+static const char *frame_name;
 
-static __u32 crc32c(const unsigned char *p, size_t n)
+__attribute__((noreturn)) static void die(const char *why)
+{
+	fprintf(stderr, "frames: %s in frame %s\n", why, frame_name);
+	exit(1);
+}
+
+__attribute__((format(printf, 1, 2))) static void line(const char *format, ...)
+{
+	size_t room = sizeof(lines) - lines_len;
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(lines + lines_len, room, format, args);
+	va_end(args);
+	if (n < 0 || (size_t)n >= room)
+		die("too much text");
+	lines_len += n;
+}
+
+static void append(const void *bytes, size_t n)
+{
+	if (n > sizeof(frame) - frame_len)
+		die("too many bytes");
+	memcpy(frame + frame_len, bytes, n);
+	frame_len += n;
+}
+
+static void hex_line(const char *word, const unsigned char *bytes, size_t n)
+{
+	size_t i;
+
+	line("%s ", word);
+	for (i = 0; i < n; i++)
+		line("%02x", bytes[i]);
+	line("\n");
+}
+
+/* Bit by bit, unlike the tables and instructions that the cores use. */
+static __u32 crc32c(const unsigned char *bytes, size_t n)
 {
 	__u32 crc = 0xffffffff;
+	size_t i;
+	int bit;
 
-	while (n--) {
-		crc ^= *p++;
-		for (int bit = 0; bit < 8; bit++)
+	for (i = 0; i < n; i++) {
+		crc ^= bytes[i];
+		for (bit = 0; bit < 8; bit++)
 			crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78 : 0);
 	}
 	return ~crc;
 }
 
-static void add(struct frame *f, const void *p, size_t n)
+static void begin(const char *name, int type, int flags, __u32 index, __u32 rail_seq)
 {
-	memcpy(f->bytes + f->len, p, n);
-	f->len += n;
+	frame_name = name;
+	frame_len = 0;
+	lines_len = 0;
+	memset(&hdr, 0, sizeof(hdr));
+	hdr.version_type = TBNET2_VERSION << 4 | type;
+	hdr.flags = flags;
+	hdr.index = htole32(index);
+	hdr.rail_seq = htole32(rail_seq);
+	append(&hdr, sizeof(hdr));
 }
 
-static void begin(struct frame *f, int type, int flags, __u32 index, __u32 rail_seq)
+static void data(__u8 channel, __u32 packet, __u32 offset, __u32 total, __u32 stamp)
 {
-	struct tbnet2_hdr h = {
-		.version_type = TBNET2_VERSION << 4 | type,
-		.flags = flags,
-		.index = htole32(index),
-		.rail_seq = htole32(rail_seq),
+	struct tbnet2_data d = {
+		.packet = htole32(packet),
+		.offset = htole16(offset / TBNET2_UNIT),
+		.channel = channel,
+		.total = htole32(total),
+		.stamp = htole32(stamp),
 	};
 
-	f->len = 0;
-	add(f, &h, sizeof(h));
-	printf("type %d\nflags %d\nindex %u\nrail_seq %u\n", type, flags, index, rail_seq);
+	append(&d, sizeof(d));
+	line("data packet=%u offset=%u channel=%u total=%u stamp=%u\n", packet, offset / TBNET2_UNIT,
+	     channel, total, stamp);
 }
 
-/* Sets length and, where the flag is set, the CRC; prints the bytes. */
-static void end(struct frame *f)
+static void offload(__u8 flags, __u8 gso_type, __u16 hdr_len, __u16 gso_size, __u16 csum_start,
+		    __u16 csum_offset)
 {
-	struct tbnet2_hdr h;
+	struct tbnet2_offload o = {
+		.flags = flags,
+		.gso_type = gso_type,
+		.hdr_len = htole16(hdr_len),
+		.gso_size = htole16(gso_size),
+		.csum_start = htole16(csum_start),
+		.csum_offset = htole16(csum_offset),
+	};
 
-	memcpy(&h, f->bytes, sizeof(h));
-	h.length = htole16(f->len - sizeof(h));
-	memcpy(f->bytes, &h, sizeof(h));
-	if (h.flags & TBNET2_F_CRC) {
-		h.crc = htole32(crc32c(f->bytes, f->len));
-		memcpy(f->bytes, &h, sizeof(h));
-	}
-	printf("length %zu\ncrc %u\nhex ", f->len - sizeof(h), le32toh(h.crc));
-	for (size_t i = 0; i < f->len; i++)
-		printf("%02x", f->bytes[i]);
-	printf("\n\n");
+	append(&o, sizeof(o));
+	line("offload flags=%u gso_type=%u hdr_len=%u gso_size=%u csum_start=%u csum_offset=%u\n", flags,
+	     gso_type, hdr_len, gso_size, csum_start, csum_offset);
 }
 
-static void tlv(struct frame *f, int type, const void *p, size_t n)
+static void payload(size_t n)
+{
+	size_t i, from = frame_len;
+
+	for (i = 0; i < n; i++) {
+		unsigned char byte = i * 7 + 3;
+
+		append(&byte, 1);
+	}
+	hex_line("payload", frame + from, n);
+}
+
+static void state(__u32 stamp, __u32 echo, __u64 heard, __u32 generation, __u8 rails, __u8 channels)
+{
+	struct tbnet2_state s = {
+		.stamp = htole32(stamp),
+		.echo = htole32(echo),
+		.heard = htole64(heard),
+		.generation = htole32(generation),
+		.rails = rails,
+		.channels = channels,
+	};
+
+	append(&s, sizeof(s));
+	line("state stamp=%u echo=%u heard=0x%llx generation=%u rails=%u channels=%u\n", stamp, echo,
+	     (unsigned long long)heard, generation, rails, channels);
+}
+
+static void rail_ack(__u8 rail, __u8 gaps, __u16 depth, __u32 next, __u32 credit, __u32 delay)
+{
+	struct tbnet2_rail_ack a = {
+		.rail = rail,
+		.gaps = gaps,
+		.depth = htole16(depth),
+		.next = htole32(next),
+		.credit = htole32(credit),
+		.delay = htole32(delay),
+	};
+
+	append(&a, sizeof(a));
+	line("rail_ack rail=%u gaps=%u depth=%u next=%u credit=%u delay=%u\n", rail, gaps, depth, next,
+	     credit, delay);
+}
+
+static void gap(__u16 back, __u16 count)
+{
+	struct tbnet2_gap g = { .back = htole16(back), .count = htole16(count) };
+
+	append(&g, sizeof(g));
+	line("gap back=%u count=%u\n", back, count);
+}
+
+static void channel_ack(__u8 channel, __u32 next, __u32 window)
+{
+	struct tbnet2_channel_ack a = {
+		.channel = channel,
+		.next = htole32(next),
+		.window = htole32(window),
+	};
+
+	append(&a, sizeof(a));
+	line("channel_ack channel=%u next=%u window=%u\n", channel, next, window);
+}
+
+/* Zeros up to length, which belong to the frame. */
+static void padding(size_t n)
+{
+	unsigned char zero = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		append(&zero, 1);
+	line("padding %zu\n", n);
+}
+
+static void railset(__u32 generation, __u64 rails)
+{
+	struct tbnet2_railset s = { .generation = htole32(generation), .rails = htole64(rails) };
+
+	append(&s, sizeof(s));
+	line("railset generation=%u rails=0x%llx\n", generation, (unsigned long long)rails);
+}
+
+static void mark(__u8 channel, __u32 packet)
+{
+	struct tbnet2_mark m = { .channel = channel, .packet = htole32(packet) };
+
+	append(&m, sizeof(m));
+	line("mark channel=%u packet=%u\n", channel, packet);
+}
+
+static void reset(__u32 index, __u8 reason)
+{
+	struct tbnet2_reset r = { .index = htole32(index), .reason = reason };
+
+	append(&r, sizeof(r));
+	line("reset index=0x%x reason=%u\n", index, reason);
+}
+
+static void hello(__u64 nonce, __u64 echo)
+{
+	struct tbnet2_hello h = { .nonce = htole64(nonce), .echo = htole64(echo) };
+
+	append(&h, sizeof(h));
+	line("hello nonce=0x%llx echo=0x%llx\n", (unsigned long long)nonce, (unsigned long long)echo);
+}
+
+static void tlv(__u8 type, const void *value, __u8 n)
 {
 	struct tbnet2_tlv t = { .type = type, .length = n };
 
-	add(f, &t, sizeof(t));
-	add(f, p, n);
+	append(&t, sizeof(t));
+	append(value, n);
 }
 
-static void hello(const char *name, int type, __u32 index, __u64 nonce, __u64 echo, int rail)
+static void tlv_host(void)
 {
-	static const unsigned char host[16] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
-	static const unsigned char versions[2] = { 1, 3 };
-	struct tbnet2_hello h = { .nonce = htole64(nonce), .echo = htole64(echo) };
-	__le64 epoch = htole64(0x1122334455667788), group = htole64(77), rate = htole64(20000000000);
-	__le32 own = htole32(0xabcdef05), mtu = htole32(4084), slots = htole32(1024);
-	__le32 caps = htole32(TBNET2_CAP_RETRANSMIT | TBNET2_CAP_CRC);
-	unsigned char service = TBNET2_SERVICE_ETHERNET, id = rail;
-	struct frame f;
+	static const unsigned char uuid[16] = { 0x0a, 0x1b, 0x2c, 0x3d, 0x4e, 0x5f, 0x40, 0x61,
+						0x82, 0x93, 0xa4, 0xb5, 0xc6, 0xd7, 0xe8, 0xf9 };
 
-	printf("frame %s\n", name);
-	begin(&f, type, TBNET2_F_CRC, index, 0);
-	printf("nonce %llu\necho %llu\nown_index %u\nmtu 4084\nrate 20000000000\n", (unsigned long long)nonce,
-	       (unsigned long long)echo, 0xabcdef05u);
-	add(&f, &h, sizeof(h));
-	tlv(&f, TBNET2_TLV_HOST, host, sizeof(host));
-	tlv(&f, TBNET2_TLV_EPOCH, &epoch, sizeof(epoch));
-	tlv(&f, TBNET2_TLV_INDEX, &own, sizeof(own));
-	tlv(&f, TBNET2_TLV_SERVICE, &service, 1);
-	tlv(&f, TBNET2_TLV_VERSIONS, versions, sizeof(versions));
-	if (rail >= 0) {
-		printf("rail %d\n", rail);
-		tlv(&f, TBNET2_TLV_RAIL, &id, 1);
-	}
-	tlv(&f, TBNET2_TLV_GROUP, &group, sizeof(group));
-	tlv(&f, TBNET2_TLV_MTU, &mtu, sizeof(mtu));
-	tlv(&f, TBNET2_TLV_RATE, &rate, sizeof(rate));
-	tlv(&f, TBNET2_TLV_CAPS, &caps, sizeof(caps));
-	tlv(&f, TBNET2_TLV_SLOTS, &slots, sizeof(slots));
-	tlv(&f, TBNET2_TLV_NAME, "node2", 5);
-	end(&f);
+	tlv(TBNET2_TLV_HOST, uuid, sizeof(uuid));
+	hex_line("tlv host", uuid, sizeof(uuid));
 }
 
-static void reset(void)
+static void tlv_u64(__u8 type, const char *name, __u64 value)
 {
-	struct tbnet2_reset r = { .index = htole32(0x00112233), .reason = TBNET2_RESET_CLOSING };
-	struct frame f;
+	__le64 v = htole64(value);
 
-	printf("frame reset\n");
-	begin(&f, TBNET2_RESET, TBNET2_F_CRC, 0, 0);
-	printf("reset_index %u\nreason %d\n", 0x00112233u, TBNET2_RESET_CLOSING);
-	add(&f, &r, sizeof(r));
-	end(&f);
+	tlv(type, &v, sizeof(v));
+	line("tlv %s %llu\n", name, (unsigned long long)value);
 }
 
-static void state(const char *name, int type, __u32 echo, size_t padding)
+static void tlv_u32(__u8 type, const char *name, __u32 value)
 {
-	static const unsigned char zero[64];
-	struct tbnet2_state s = {
-		.stamp = htole32(123456), .echo = htole32(echo), .heard = htole64(0x8000000000000003),
-		.generation = htole32(9), .rails = 2, .channels = 1,
-	};
-	struct tbnet2_rail_ack a = { .rail = 1, .gaps = 2, .depth = htole16(300), .next = htole32(7),
-				     .credit = htole32(1 << 20), .delay = htole32(45000) };
-	struct tbnet2_gap g[2] = { { htole16(20), htole16(3) }, { htole16(4), htole16(1) } };
-	struct tbnet2_rail_ack b = { .rail = 63, .next = htole32(0xffffffff) };
-	struct tbnet2_channel_ack c = { .channel = 15, .next = htole32(1000), .window = htole32(8 << 20) };
-	struct frame f;
+	__le32 v = htole32(value);
 
-	printf("frame %s\n", name);
-	begin(&f, type, 0, 0x01020304, 0xfffffffe);
-	printf("stamp 123456\necho %u\nheard %llu\ngeneration 9\n", echo, 0x8000000000000003ull);
-	printf("rail0 1 300 7 %u 45000 20/3 4/1\nrail1 63 0 4294967295 0 0\nchannel0 15 1000 %u\n", 1 << 20, 8 << 20);
-	add(&f, &s, sizeof(s));
-	add(&f, &a, sizeof(a));
-	add(&f, g, sizeof(g));
-	add(&f, &b, sizeof(b));
-	add(&f, &c, sizeof(c));
-	add(&f, zero, padding);
-	end(&f);
+	tlv(type, &v, sizeof(v));
+	line("tlv %s %u\n", name, value);
 }
 
-static void railset(void)
+static void tlv_u8(__u8 type, const char *name, __u8 value)
 {
-	struct tbnet2_railset r = { .generation = htole32(4), .rails = htole64(0xf0) };
-	struct frame f;
-
-	printf("frame railset\n");
-	begin(&f, TBNET2_RAILSET, 0, 0x01020304, 5);
-	printf("generation 4\nrails 240\n");
-	add(&f, &r, sizeof(r));
-	end(&f);
+	tlv(type, &value, sizeof(value));
+	line("tlv %s %u\n", name, value);
 }
 
-static void marks(const char *name, int type)
+static void tlv_versions(__u8 low, __u8 high)
 {
-	struct tbnet2_mark m[2] = { { .channel = 0, .packet = htole32(17) }, { .channel = 15, .packet = htole32(0xffffffff) } };
-	struct frame f;
+	unsigned char v[2] = { low, high };
 
-	printf("frame %s\n", name);
-	begin(&f, type, TBNET2_F_CRC, 0x01020304, 6);
-	printf("mark0 0 17\nmark1 15 4294967295\n");
-	add(&f, m, sizeof(m));
-	end(&f);
+	tlv(TBNET2_TLV_VERSIONS, v, sizeof(v));
+	line("tlv versions %u %u\n", low, high);
 }
 
-static void data(const char *name, int flags, __u32 offset, __u32 total, size_t n)
+static void tlv_name(const char *name)
 {
-	struct tbnet2_data d = { .packet = htole32(0xfffffff0), .offset = htole16(offset / TBNET2_UNIT),
-				 .channel = 3, .total = htole32(total), .stamp = htole32(0xdeadbeef) };
-	struct tbnet2_offload o = { .flags = 1, .gso_type = 4, .hdr_len = htole16(74), .gso_size = htole16(1428),
-				    .csum_start = htole16(54), .csum_offset = htole16(16) };
-	unsigned char payload[256];
-	struct frame f;
+	tlv(TBNET2_TLV_NAME, name, strlen(name));
+	line("tlv name %s\n", name);
+}
 
-	printf("frame %s\n", name);
-	begin(&f, TBNET2_DATA, flags, 0x01020304, 0xffffffff);
-	printf("packet %u\noffset %u\nchannel 3\ntotal %u\nstamp %u\npayload %zu\n", 0xfffffff0u, offset, total, 0xdeadbeefu, n);
-	add(&f, &d, sizeof(d));
-	if (flags & TBNET2_F_OFFLOAD) {
-		printf("offload 1 4 74 1428 54 16\n");
-		add(&f, &o, sizeof(o));
-	}
-	for (size_t i = 0; i < n; i++)
-		payload[i] = i * 7;
-	add(&f, payload, n);
-	end(&f);
+static void tlv_other(__u8 type, const unsigned char *value, __u8 n)
+{
+	char word[16];
+
+	tlv(type, value, n);
+	snprintf(word, sizeof(word), "tlv 0x%02x", type);
+	hex_line(word, value, n);
+}
+
+/* Fills in length and, if the flags say so, the CRC. */
+static void seal(void)
+{
+	hdr.length = htole16(frame_len - sizeof(hdr));
+	hdr.crc = 0;
+	memcpy(frame, &hdr, sizeof(hdr));
+	if (hdr.flags & TBNET2_F_CRC)
+		hdr.crc = htole32(crc32c(frame, frame_len));
+	memcpy(frame, &hdr, sizeof(hdr));
+}
+
+static void print_bytes(void)
+{
+	size_t i;
+
+	printf("bytes ");
+	for (i = 0; i < frame_len; i++)
+		printf("%02x", frame[i]);
+	printf("\n\n");
+}
+
+/* Ends a good frame. */
+static void end(void)
+{
+	seal();
+	printf("frame %s\n", frame_name);
+	printf("hdr version=%u type=%u flags=%u length=%u index=0x%x rail_seq=%u crc=0x%08x\n",
+	       hdr.version_type >> 4, hdr.version_type & 0x0f, hdr.flags, le16toh(hdr.length),
+	       le32toh(hdr.index), le32toh(hdr.rail_seq), le32toh(hdr.crc));
+	fwrite(lines, 1, lines_len, stdout);
+	print_bytes();
+}
+
+/* Ends a frame that must be refused. */
+static void refuse(const char *reason)
+{
+	printf("frame %s\nrefuse %s\n", frame_name, reason);
+	print_bytes();
+}
+
+/* Ends a frame that must be refused though length and CRC are right. */
+static void seal_refuse(const char *reason)
+{
+	seal();
+	refuse(reason);
+}
+
+static void data_frames(void)
+{
+	begin("data_small", TBNET2_DATA, 0, 0x00123401, 0);
+	data(0, 0, 0, 60, 1);
+	payload(60);
+	end();
+
+	begin("data_crc", TBNET2_DATA, TBNET2_F_CRC, 0x00123401, 7);
+	data(15, 0xffffffff, 0, 64, 0xfffffffe);
+	payload(64);
+	end();
+
+	begin("data_offload_tcp4", TBNET2_DATA, TBNET2_F_CRC | TBNET2_F_OFFLOAD | TBNET2_F_ACK, 0xdeadbe02,
+	      0x80000000);
+	data(3, 70000, 0, 65000, 123456789);
+	offload(1, 1, 66, 1448, 34, 16);
+	payload(128);
+	end();
+
+	begin("data_offload_tcp6_ecn", TBNET2_DATA, TBNET2_F_OFFLOAD, 0xdeadbe02, 9);
+	data(3, 70001, 0, 65549, 123456790);
+	offload(1, 0x84, 86, 8928, 54, 16);
+	payload(64);
+	end();
+
+	begin("data_valid", TBNET2_DATA, TBNET2_F_OFFLOAD, 0xdeadbe02, 10);
+	data(3, 70002, 0, 60, 123456791);
+	offload(2, 0, 0, 0, 0, 0);
+	payload(60);
+	end();
+
+	begin("data_resent_tail", TBNET2_DATA, TBNET2_F_CRC | TBNET2_F_RESENT, 0xdeadbe02, 0xffffffff);
+	data(3, 70000, 65536, 65600, 4294967295u);
+	payload(64);
+	end();
+}
+
+static void state_frames(void)
+{
+	begin("ping_new", TBNET2_PING, TBNET2_F_CRC, 0x00123401, 0);
+	state(1000, 0, 0, 0, 0, 0);
+	padding(1460);
+	end();
+
+	begin("pong", TBNET2_PONG, 0, 0x00123401, 12);
+	state(2000, 1000, 0x8000000000000001ull, 3, 1, 1);
+	rail_ack(63, 0, 500, 501, 262144, 0);
+	channel_ack(0, 77, 1 << 20);
+	end();
+
+	begin("ack_gaps", TBNET2_ACK, TBNET2_F_CRC, 0x00123401, 4096);
+	state(0xffffffff, 0, 0xf, 0x80000001, 3, 2);
+	rail_ack(0, 2, 1000, 5000, 65536, 1500000);
+	gap(1000, 1);
+	gap(400, 399);
+	rail_ack(1, 0, 0, 0xffffffff, 0, 0xffffffff);
+	rail_ack(2, 1, 65535, 3, 4096, 7);
+	gap(65535, 65535);
+	channel_ack(0, 0xfffffff0, 0);
+	channel_ack(15, 1, 0xffffffff);
+	end();
+}
+
+static void most_gaps(void)
+{
+	int i;
+
+	begin("ack_most_gaps", TBNET2_ACK, 0, 0x00123401, 1);
+	state(5, 0, 2, 1, 1, 0);
+	rail_ack(1, TBNET2_GAPS_MAX, 64, 64, 1, 2);
+	for (i = 0; i < TBNET2_GAPS_MAX; i++)
+		gap(64 - 2 * i, 1);
+	end();
+}
+
+static void small_frames(void)
+{
+	begin("railset", TBNET2_RAILSET, TBNET2_F_CRC, 0x00123401, 44);
+	railset(2, 0xffffffffffffffffull);
+	end();
+
+	begin("position", TBNET2_POSITION, TBNET2_F_CRC, 0x00123401, 45);
+	mark(0, 1);
+	end();
+
+	begin("position_all", TBNET2_POSITION, 0, 0x00123401, 46);
+	mark(0, 0xffffffff);
+	mark(7, 12);
+	mark(15, 0);
+	end();
+
+	begin("skip", TBNET2_SKIP, TBNET2_F_CRC, 0x00123401, 46);
+	mark(9, 123456);
+	end();
+
+	begin("reset_unknown", TBNET2_RESET, 0, 0, 0);
+	reset(0x55667788, TBNET2_RESET_UNKNOWN);
+	end();
+
+	begin("reset_closing", TBNET2_RESET, TBNET2_F_CRC, 0, 0);
+	reset(0x00000101, TBNET2_RESET_CLOSING);
+	end();
+}
+
+/* The TLVs that must be there, without HOST. */
+static void required_but_host(void)
+{
+	tlv_u64(TBNET2_TLV_EPOCH, "epoch", 0xfedcba9876543210ull);
+	tlv_u32(TBNET2_TLV_INDEX, "index", 0xabcdef05);
+	tlv_u8(TBNET2_TLV_SERVICE, "service", TBNET2_SERVICE_ETHERNET);
+	tlv_versions(1, 3);
+	tlv_u32(TBNET2_TLV_MTU, "mtu", 65520);
+	tlv_u32(TBNET2_TLV_CAPS, "caps", TBNET2_CAP_RETRANSMIT | TBNET2_CAP_OFFLOAD);
+}
+
+/* All TLVs in the order in which our cores send them. */
+static void all_tlvs(int rail, const char *name)
+{
+	tlv_host();
+	tlv_u64(TBNET2_TLV_EPOCH, "epoch", 1);
+	tlv_u32(TBNET2_TLV_INDEX, "index", 0x00000100);
+	tlv_u8(TBNET2_TLV_SERVICE, "service", TBNET2_SERVICE_VERBS);
+	tlv_versions(1, 1);
+	if (rail >= 0)
+		tlv_u8(TBNET2_TLV_RAIL, "rail", rail);
+	tlv_u64(TBNET2_TLV_GROUP, "group", 0xffffffffffffffffull);
+	tlv_u32(TBNET2_TLV_MTU, "mtu", 1500);
+	tlv_u64(TBNET2_TLV_RATE, "rate", 40000000000ull);
+	tlv_u32(TBNET2_TLV_CAPS, "caps", TBNET2_CAP_RETRANSMIT | TBNET2_CAP_CRC | TBNET2_CAP_OFFLOAD);
+	tlv_u32(TBNET2_TLV_SLOTS, "slots", 1024);
+	tlv_name(name);
+}
+
+static void hello_frames(void)
+{
+	static const unsigned char some[] = { 1, 2, 3 };
+
+	begin("hello", TBNET2_HELLO, TBNET2_F_CRC, 0, 0);
+	hello(0x0123456789abcdefull, 0);
+	all_tlvs(-1, "node-a");
+	end();
+
+	begin("hello_ack", TBNET2_HELLO_ACK, TBNET2_F_CRC, 0, 0);
+	hello(2, 0x0123456789abcdefull);
+	all_tlvs(63, "n\xc3\xb6rdlich");
+	end();
+
+	begin("confirm_longest_name", TBNET2_CONFIRM, 0, 0, 0);
+	hello(0xffffffffffffffffull, 2);
+	all_tlvs(0, "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz-0123456789");
+	end();
+
+	begin("hello_required_only", TBNET2_HELLO, 0, 0, 0);
+	hello(4, 0);
+	tlv_host();
+	required_but_host();
+	end();
+
+	begin("hello_any_order_and_unknown", TBNET2_HELLO, 0, 0, 0);
+	hello(5, 0);
+	tlv_other(0x40, some, sizeof(some));
+	tlv_other(TBNET2_TLV_MAC, some, 0);
+	tlv_name("b");
+	required_but_host();
+	tlv_other(0x40, some, 1);
+	tlv_host();
+	end();
+}
+
+static void refused_headers(void)
+{
+	begin("short_header", TBNET2_POSITION, 0, 0x101, 0);
+	frame_len = sizeof(hdr) - 1;
+	refuse("short");
+
+	begin("length_beyond_frame", TBNET2_POSITION, 0, 0x101, 0);
+	mark(0, 1);
+	seal();
+	frame_len--;
+	refuse("short");
+
+	begin("another_version", TBNET2_POSITION, 0, 0x101, 0);
+	mark(0, 1);
+	hdr.version_type = (TBNET2_VERSION + 1) << 4 | TBNET2_POSITION;
+	seal_refuse("version");
+
+	begin("unknown_type", TBNET2_DATA + 1, 0, 0x101, 0);
+	mark(0, 1);
+	seal_refuse("type");
+
+	begin("unknown_flag", TBNET2_POSITION, 1 << 4, 0x101, 0);
+	mark(0, 1);
+	seal_refuse("reserved");
+
+	begin("crc_of_other_bytes", TBNET2_POSITION, TBNET2_F_CRC, 0x101, 0);
+	mark(0, 1);
+	seal();
+	frame[frame_len - 1] ^= 1;
+	refuse("crc");
+
+	begin("crc_of_another_header", TBNET2_POSITION, TBNET2_F_CRC, 0x101, 0);
+	mark(0, 1);
+	seal();
+	frame[offsetof(struct tbnet2_hdr, rail_seq)] ^= 0x80;
+	refuse("crc");
+}
+
+static void refused_bodies(void)
+{
+	begin("data_short", TBNET2_DATA, TBNET2_F_CRC, 0x101, 0);
+	mark(0, 1);
+	seal_refuse("short");
+
+	begin("data_reserved", TBNET2_DATA, TBNET2_F_CRC, 0x101, 0);
+	data(0, 0, 0, 64, 0);
+	payload(64);
+	frame[sizeof(hdr) + offsetof(struct tbnet2_data, reserved)] = 1;
+	seal_refuse("reserved");
+
+	begin("offload_short", TBNET2_DATA, TBNET2_F_CRC | TBNET2_F_OFFLOAD, 0x101, 0);
+	data(0, 0, 0, 8, 0);
+	payload(8);
+	seal_refuse("short");
+
+	begin("offload_reserved", TBNET2_DATA, TBNET2_F_CRC | TBNET2_F_OFFLOAD, 0x101, 0);
+	data(0, 0, 0, 64, 0);
+	offload(0, 0, 0, 0, 0, 0);
+	payload(64);
+	frame[sizeof(hdr) + sizeof(struct tbnet2_data) + sizeof(struct tbnet2_offload) - 1] = 1;
+	seal_refuse("reserved");
+
+	begin("offload_checksum_outside", TBNET2_DATA, TBNET2_F_CRC | TBNET2_F_OFFLOAD, 0x101, 0);
+	data(0, 0, 0, 64, 0);
+	offload(1, 0, 0, 0, 47, 16);
+	payload(64);
+	seal_refuse("offload");
+
+	begin("offload_segments_of_zero", TBNET2_DATA, TBNET2_F_CRC | TBNET2_F_OFFLOAD, 0x101, 0);
+	data(0, 0, 0, 64, 0);
+	offload(1, 1, 54, 0, 34, 16);
+	payload(64);
+	seal_refuse("offload");
+
+	begin("offload_unknown_type", TBNET2_DATA, TBNET2_F_CRC | TBNET2_F_OFFLOAD, 0x101, 0);
+	data(0, 0, 0, 64, 0);
+	offload(1, 3, 42, 8, 34, 6);
+	payload(64);
+	seal_refuse("offload");
+
+	begin("railset_short", TBNET2_RAILSET, TBNET2_F_CRC, 0x101, 0);
+	mark(0, 1);
+	seal_refuse("short");
+
+	begin("mark_reserved", TBNET2_SKIP, TBNET2_F_CRC, 0x101, 0);
+	mark(0, 1);
+	frame[sizeof(hdr) + offsetof(struct tbnet2_mark, reserved) + 2] = 1;
+	seal_refuse("reserved");
+
+	begin("mark_cut", TBNET2_POSITION, TBNET2_F_CRC, 0x101, 0);
+	mark(0, 1);
+	mark(1, 1);
+	frame_len--;
+	seal_refuse("short");
+
+	begin("reset_short", TBNET2_RESET, TBNET2_F_CRC, 0, 0);
+	reset(0x101, TBNET2_RESET_UNKNOWN);
+	frame_len--;
+	seal_refuse("short");
+}
+
+static void refused_states(void)
+{
+	begin("state_short", TBNET2_PING, TBNET2_F_CRC, 0x101, 0);
+	mark(0, 1);
+	seal_refuse("short");
+
+	begin("rails_missing", TBNET2_ACK, TBNET2_F_CRC, 0x101, 0);
+	state(0, 0, 0, 0, 2, 0);
+	rail_ack(0, 0, 0, 0, 0, 0);
+	seal_refuse("short");
+
+	begin("channels_missing", TBNET2_ACK, TBNET2_F_CRC, 0x101, 0);
+	state(0, 0, 0, 0, 0, 1);
+	seal_refuse("short");
+
+	begin("gaps_missing", TBNET2_ACK, TBNET2_F_CRC, 0x101, 0);
+	state(0, 0, 0, 0, 1, 0);
+	rail_ack(0, 2, 10, 10, 0, 0);
+	gap(10, 1);
+	seal_refuse("short");
+
+	begin("rail_beyond_most", TBNET2_ACK, TBNET2_F_CRC, 0x101, 0);
+	state(0, 0, 0, 0, 1, 0);
+	rail_ack(TBNET2_RAILS_MAX, 0, 0, 0, 0, 0);
+	seal_refuse("reserved");
+
+	begin("gap_beyond_depth", TBNET2_ACK, TBNET2_F_CRC, 0x101, 0);
+	state(0, 0, 0, 0, 1, 0);
+	rail_ack(0, 1, 10, 10, 0, 0);
+	gap(11, 1);
+	seal_refuse("reserved");
+
+	begin("gap_into_next", TBNET2_ACK, TBNET2_F_CRC, 0x101, 0);
+	state(0, 0, 0, 0, 1, 0);
+	rail_ack(0, 1, 10, 10, 0, 0);
+	gap(10, 11);
+	seal_refuse("reserved");
+
+	begin("gaps_overlap", TBNET2_ACK, TBNET2_F_CRC, 0x101, 0);
+	state(0, 0, 0, 0, 1, 0);
+	rail_ack(0, 2, 10, 10, 0, 0);
+	gap(10, 5);
+	gap(6, 1);
+	seal_refuse("reserved");
+
+	begin("channel_beyond_most", TBNET2_ACK, TBNET2_F_CRC, 0x101, 0);
+	state(0, 0, 0, 0, 0, 1);
+	channel_ack(TBNET2_CHANNELS, 0, 0);
+	seal_refuse("reserved");
+}
+
+/* A HELLO with all that must be there, to which one fault is added. */
+static void begin_hello(const char *name)
+{
+	begin(name, TBNET2_HELLO, TBNET2_F_CRC, 0, 0);
+	hello(1, 0);
+	tlv_host();
+	required_but_host();
+}
+
+static void refused_hellos(void)
+{
+	static const unsigned char not_text[] = { 'a', 0xff };
+	char long_name[TBNET2_HOST_NAME_MAX + 2] = { 0 };
+
+	memset(long_name, 'a', TBNET2_HOST_NAME_MAX + 1);
+
+	begin("hello_short", TBNET2_HELLO, TBNET2_F_CRC, 0, 0);
+	mark(0, 1);
+	seal_refuse("short");
+
+	begin_hello("tlv_cut");
+	tlv_u32(TBNET2_TLV_SLOTS, "slots", 64);
+	frame_len--;
+	seal_refuse("short");
+
+	begin_hello("tlv_half_a_header");
+	tlv_u32(TBNET2_TLV_SLOTS, "slots", 64);
+	frame_len -= 5;
+	seal_refuse("short");
+
+	begin_hello("tlv_too_long");
+	tlv_u64(TBNET2_TLV_SLOTS, "slots", 64);
+	seal_refuse("tlv_length");
+
+	begin_hello("tlv_twice");
+	tlv_u8(TBNET2_TLV_SERVICE, "service", TBNET2_SERVICE_ETHERNET);
+	seal_refuse("tlv_twice");
+
+	begin_hello("tlv_critical");
+	tlv_other(TBNET2_TLV_CRITICAL | 0x40, not_text, 1);
+	seal_refuse("tlv_critical");
+
+	begin("host_missing", TBNET2_HELLO, TBNET2_F_CRC, 0, 0);
+	hello(1, 0);
+	required_but_host();
+	seal_refuse("tlv_missing");
+
+	begin_hello("rail_id_beyond_most");
+	tlv_u8(TBNET2_TLV_RAIL, "rail", TBNET2_RAILS_MAX);
+	seal_refuse("tlv_value");
+
+	begin_hello("slots_no_power_of_two");
+	tlv_u32(TBNET2_TLV_SLOTS, "slots", 48);
+	seal_refuse("tlv_value");
+
+	begin_hello("name_not_utf8");
+	tlv(TBNET2_TLV_NAME, not_text, sizeof(not_text));
+	seal_refuse("tlv_value");
+
+	begin_hello("name_too_long");
+	tlv_name(long_name);
+	seal_refuse("tlv_value");
 }
 
 int main(void)
 {
-	hello("hello", TBNET2_HELLO, 0, 0x0102030405060708, 0, -1);
-	hello("hello_ack", TBNET2_HELLO_ACK, 0x55aa5507, 0x1112131415161718, 0x0102030405060708, 0);
-	hello("confirm", TBNET2_CONFIRM, 0xabcdef05, 0x2122232425262728, 0x1112131415161718, 63);
-	reset();
-	state("ping", TBNET2_PING, 0, 48);
-	state("pong", TBNET2_PONG, 99, 0);
-	state("ack", TBNET2_ACK, 0, 0);
-	railset();
-	marks("position", TBNET2_POSITION);
-	marks("skip", TBNET2_SKIP);
-	data("data_whole", 0, 0, 200, 200);
-	data("data_offload", TBNET2_F_CRC | TBNET2_F_OFFLOAD | TBNET2_F_ACK, 0, 40000, 128);
-	data("data_last", TBNET2_F_CRC | TBNET2_F_RESENT, 4032, 4035, 3);
+	if (crc32c((const unsigned char *)"123456789", 9) != 0xe3069283) {
+		frame_name = "none";
+		die("CRC32C of the check string is wrong");
+	}
+	printf("# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause\n");
+	printf("# Generated by test/vectors/gen/frames.c; make vectors. README.md tells the form.\n\n");
+	data_frames();
+	state_frames();
+	most_gaps();
+	small_frames();
+	hello_frames();
+	refused_headers();
+	refused_bodies();
+	refused_states();
+	refused_hellos();
 	return 0;
 }
