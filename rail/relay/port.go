@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
@@ -72,6 +73,7 @@ type port struct {
 	file   *os.File
 	raw    syscall.RawConn
 	rx, tx vector
+	missed atomic.Uint64 // frames that came and found the socket's buffer full
 }
 
 // openPort opens a device for all protocols.
@@ -79,16 +81,34 @@ func openPort(ns int, name string) (p *port, err error) {
 	result := make(chan struct{})
 	go func() {
 		defer close(result)
-		if ns != 0 {
-			runtime.LockOSThread() // not unlocked: the thread ends with the goroutine
-			if err = netns.Set(netns.NsHandle(ns)); err != nil {
-				err = fmt.Errorf("enter network namespace: %w", err)
-				return
-			}
+		if ns == 0 {
+			p, err = openHere(name)
+			return
 		}
-		p, err = openHere(name)
+		p, err = openIn(netns.NsHandle(ns), name)
 	}()
 	<-result
+	return p, err
+}
+
+// openIn opens a device in a network namespace and goes back: the process's
+// first thread never ends, and would keep the namespace.
+func openIn(ns netns.NsHandle, name string) (*port, error) {
+	runtime.LockOSThread()
+	home, err := netns.Get()
+	if err != nil {
+		runtime.UnlockOSThread()
+		return nil, err
+	}
+	defer home.Close()
+	if err := netns.Set(ns); err != nil {
+		runtime.UnlockOSThread()
+		return nil, fmt.Errorf("enter network namespace: %w", err)
+	}
+	p, err := openHere(name)
+	if netns.Set(home) == nil { // else the thread ends with the goroutine
+		runtime.UnlockOSThread()
+	}
 	return p, err
 }
 
@@ -203,6 +223,17 @@ func mmsgAt(call, fd uintptr, v *vector, at, count int) (int, syscall.Errno) {
 		return 0, errno
 	}
 	return int(n), 0
+}
+
+// lost gives the frames that the kernel had no room for. Reading its count
+// clears it.
+func (p *port) lost() uint64 {
+	_ = p.raw.Control(func(fd uintptr) { // closed: what was read last stands
+		if st, err := unix.GetsockoptTpacketStats(int(fd), unix.SOL_PACKET, unix.PACKET_STATISTICS); err == nil {
+			p.missed.Add(uint64(st.Drops))
+		}
+	})
+	return p.missed.Load()
 }
 
 // interrupt makes recv return.

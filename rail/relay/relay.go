@@ -107,6 +107,10 @@ func (r *Relay) Counts(direction int) model.Counts {
 // longer than its MTU), in one direction.
 func (r *Relay) Unsent(direction int) uint64 { return r.lines[direction].unsent.Load() }
 
+// Missed counts frames that the relay was too slow for, in one direction: they
+// are in no other count.
+func (r *Relay) Missed(direction int) uint64 { return r.lines[direction].from.lost() }
+
 // Close ends the relay; what is on its way is lost.
 func (r *Relay) Close() error {
 	r.once.Do(func() {
