@@ -90,6 +90,9 @@ func (p *netPlant) counts(k *link) (out [2]Counts) {
 	for side := range out {
 		if r != nil {
 			out[side] = countsOf(r.Counts(side), r.Unsent(side))
+			missed := r.Missed(side)
+			out[side].In += missed
+			out[side].Missed = missed
 			continue
 		}
 		out[side] = k.deviceCounts(side)

@@ -42,8 +42,8 @@ type RailEnd struct {
 
 // Counts are what became of the frames that came from one end of a rail since
 // the lab was built. Out = In + Duplicated - Lost - Discarded - Overflow -
-// Unplugged, frames on the way included. Bytes are those after the Ethernet
-// header. Rails of the models direct and tbf have the devices' own counts, of In
+// Unplugged - Missed, frames on the way included. Bytes are those after the Ethernet
+// header, of all but Missed frames. Rails of the models direct and tbf have the devices' own counts, of In
 // and Out only, and bytes with the Ethernet header.
 type Counts struct {
 	In         uint64 `json:"in"`
@@ -56,6 +56,7 @@ type Counts struct {
 	Discarded  uint64 `json:"discarded"`           // while discard was on
 	Overflow   uint64 `json:"overflow"`            // the queue was full
 	Unplugged  uint64 `json:"unplugged"`           // the other end did not take them: no carrier, or over its MTU
+	Missed     uint64 `json:"missed"`              // the relay was too slow: no part of the model
 }
 
 // Status gives the lab's present state and counters.
