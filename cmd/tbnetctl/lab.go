@@ -26,7 +26,7 @@ programs in them, and break things. As root hosts are network namespaces; for
 others they are the same inside a user namespace, or live in memory where even
 that is not allowed. All figures of a lab are simulated.`
 	cmd.Example = `  tbnetctl lab up --cables 2 --rails 2 --rate 5gbit --delay 50us
-  tbnetctl lab exec a -- tbnetctl up eth0 eth1
+  tbnetctl lab exec a -- tbnetctl status
   tbnetctl lab unplug cable1
   tbnetctl lab set cable2 loss=1%,delay=2ms
   tbnetctl lab verify
