@@ -59,7 +59,6 @@ type node struct {
 	open     int
 	received uint64
 	frames   uint64
-	hashBad  int
 	events   []Event
 
 	delivered func(*Delivery) // if set, sees what the consumer gets
@@ -252,7 +251,7 @@ func (n *node) transmit(id RailID, f *Frame) {
 	w := n.w
 	index := n.railIndex(id)
 	l := w.lines[n.id][index]
-	b := append([]byte(nil), f.Head...)
+	b := append(make([]byte, 0, f.Size()), f.Head...)
 	for _, part := range f.Body(nil) {
 		b = append(b, part...)
 	}
@@ -299,12 +298,13 @@ func key(ch uint8, number uint64) uint64 { return uint64(ch)<<48 | number }
 
 // content makes the bytes of a packet from its name.
 func content(k uint64, size int) []byte {
-	b := make([]byte, size)
-	r := rand.New(rand.NewPCG(k, uint64(size)))
-	for i := 0; i+8 <= size; i += 8 {
-		binary.LittleEndian.PutUint64(b[i:], r.Uint64())
+	b := make([]byte, (size+7)&^7)
+	x := k<<20 ^ uint64(size)
+	for i := 0; i < size; i += 8 { // SplitMix64, cut short
+		x += 0x9e3779b97f4a7c15
+		binary.LittleEndian.PutUint64(b[i:], (x^x>>30)*0xbf58476d1ce4e5b9)
 	}
-	return b
+	return b[:size]
 }
 
 // submit sends the next packet of a channel, if there is room.

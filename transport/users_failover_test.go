@@ -37,13 +37,13 @@ func TestFailover(t *testing.T) {
 }
 
 func failOver(t *testing.T, index int, fault string, retransmit bool) {
-	w := newPaths(t, 4, Config{Retransmit: retransmit}, path{gigabit / 4, 100 * Microsecond, 0, 0, 1500},
-		path{gigabit / 4, 200 * Microsecond, 0, 0, 1500})
+	w := newPaths(t, 4, Config{Retransmit: retransmit}, path{gigabit / 8, 100 * Microsecond, 0, 0, 1500},
+		path{gigabit / 8, 200 * Microsecond, 0, 0, 1500})
 	w.saturate(w.nodes[0], 0, 9000)
-	w.run(300 * Millisecond)
+	w.run(150 * Millisecond)
 	g := w.watchGaps()
 	w.breakRail(index, fault, true)
-	w.run(w.now + 700*Millisecond)
+	w.run(w.now + 400*Millisecond)
 	stall := max(g.longest, w.now-g.last)
 	if stall > 300*Millisecond {
 		t.Errorf("the stream pauses for %d ms", stall/Millisecond)

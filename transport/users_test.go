@@ -92,11 +92,11 @@ func TestU14_EqualRailsOneFlow(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, retransmit %v", tt.name, retransmit), func(t *testing.T) {
 				w := newPaths(t, 14, Config{Retransmit: retransmit}, tt.paths...)
 				w.saturate(w.nodes[0], 0, tt.size)
-				span := 240 * ms
+				span := 100 * ms
 				if w.capacity(ms) > 4*gigabit {
-					span = 50 * ms
+					span = 25 * ms
 				}
-				if got := w.perMille(span/2, span); got < tt.want {
+				if got := w.perMille(span, span); got < tt.want {
 					t.Errorf("%d/1000 of the sum (simulated), want %d", got, tt.want)
 				} else {
 					t.Logf("%d/1000 of the sum (simulated)", got)
@@ -145,14 +145,14 @@ func (w *world) offer(size, perMille int, until Time) *[]Time {
 func TestU15_SkewAddsNoLoss(t *testing.T) {
 	for _, retransmit := range []bool{true, false} {
 		base := Time(0)
-		for _, skew := range []Time{0, 250 * Microsecond, 500 * Microsecond, Millisecond, 2 * Millisecond} {
+		for _, skew := range []Time{0, 250 * Microsecond, Millisecond, 2 * Millisecond} {
 			w := newPaths(t, 15, Config{Retransmit: retransmit}, path{gigabit, 100 * Microsecond, 0, 0, 1500},
 				path{gigabit, 100*Microsecond + skew, 0, 0, 1500})
-			w.run(300 * Millisecond)
-			took := w.offer(1400, 800, w.now+500*Millisecond)
+			w.run(100 * Millisecond)
+			took := w.offer(1400, 800, w.now+250*Millisecond)
 			w.run(w.now + 100*Millisecond)
 			*took = (*took)[:0] // the estimates have settled
-			w.run(w.now + 800*Millisecond)
+			w.run(w.now + 300*Millisecond)
 			p99 := quantile(*took, 990)
 			if skew == 0 {
 				base = p99
