@@ -5,15 +5,31 @@ package rules
 import (
 	"fmt"
 	"go/ast"
+	"go/importer"
 	"go/parser"
 	"go/token"
+	"go/types"
+	"slices"
 	"strings"
 )
 
-// checkCore holds the transport's core to what the C core can repeat: integers
-// only, no clock, lock, goroutine or channel, no order by chance (maps).
+// corePackages are held to what a core in C can repeat action by action.
+var corePackages = []string{"transport"}
+
+// inCore reports whether a file belongs to the core's code.
+func inCore(path string) bool {
+	dir, name, ok := strings.Cut(path, "/")
+	return ok && slices.Contains(corePackages, dir) && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") &&
+		!strings.Contains(name, "/")
+}
+
+// outside are imports that bring a clock, a lock, a socket, chance or floats.
+var outside = []string{"context", "log", "log/slog", "maps", "math", "math/big", "math/rand", "math/rand/v2", "net", "os", "reflect",
+	"runtime", "sync", "sync/atomic", "syscall", "time", "unsafe"}
+
+// checkCore keeps clocks, locks, goroutines and channels out of the core.
 func checkCore(f file) error {
-	if !strings.HasPrefix(f.path, "transport/") || strings.HasSuffix(f.path, "_test.go") || !strings.HasSuffix(f.path, ".go") {
+	if !inCore(f.path) {
 		return nil
 	}
 	fset := token.NewFileSet()
@@ -21,91 +37,96 @@ func checkCore(f file) error {
 	if err != nil {
 		return err
 	}
-	maps := mapNames(parsed)
 	var found error
 	ast.Inspect(parsed, func(n ast.Node) bool {
-		if what := offence(n, maps); what != "" && found == nil {
-			found = fmt.Errorf("%s: %s in the transport's core", fset.Position(n.Pos()), what)
+		if what := strange(n); what != "" && found == nil {
+			found = fmt.Errorf("%s: %s in the core: it must do the same at each step as the core in C", fset.Position(n.Pos()), what)
 		}
 		return found == nil
 	})
 	return found
 }
 
-// offence names what a node must not be.
-func offence(n ast.Node, maps map[string]bool) string {
+// strange names what a node must not be, whatever its type.
+func strange(n ast.Node) string {
 	switch n := n.(type) {
-	case *ast.Ident:
-		if n.Name == "float64" || n.Name == "float32" {
-			return "a float"
-		}
-	case *ast.BasicLit:
-		if n.Kind == token.FLOAT {
-			return "a float"
-		}
 	case *ast.GoStmt:
 		return "a goroutine"
-	case *ast.ChanType:
+	case *ast.ChanType, *ast.SelectStmt, *ast.SendStmt:
 		return "a channel"
 	case *ast.ImportSpec:
-		switch strings.Trim(n.Path.Value, `"`) {
-		case "time", "sync", "sync/atomic", "net", "os", "math/rand", "math/rand/v2":
-			return "import " + n.Path.Value
-		}
-	case *ast.RangeStmt:
-		if s, ok := n.X.(*ast.SelectorExpr); ok && maps[s.Sel.Name] {
-			return "a range over map " + s.Sel.Name
-		}
-		if s, ok := n.X.(*ast.Ident); ok && maps[s.Name] {
-			return "a range over map " + s.Name
+		path := strings.Trim(n.Path.Value, `"`)
+		if slices.Contains(outside, path) || strings.HasPrefix(path, "golang.org/x/sys/") {
+			return "import " + path
 		}
 	}
 	return ""
 }
 
-// mapNames are the fields and variables of a file that are declared as maps.
-func mapNames(f *ast.File) map[string]bool {
-	names := map[string]bool{}
-	ast.Inspect(f, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.Field:
-			if _, ok := n.Type.(*ast.MapType); ok {
-				for _, name := range n.Names {
-					names[name.Name] = true
-				}
-			}
-		case *ast.ValueSpec:
-			if _, ok := n.Type.(*ast.MapType); ok {
-				for _, name := range n.Names {
-					names[name.Name] = true
-				}
-			}
+// checkCoreTypes wants integers only in the core, and no order by chance: no
+// value of a float type and no range over a map, however either is spelled.
+// files are those of one build (see built).
+func checkCoreTypes(files []file) error {
+	fset := token.NewFileSet()
+	byPackage := map[string][]*ast.File{}
+	for _, f := range files {
+		if !inCore(f.path) {
+			continue
 		}
-		return true
-	})
-	return names
+		parsed, err := parser.ParseFile(fset, f.path, f.content, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		dir := f.path[:strings.LastIndex(f.path, "/")]
+		byPackage[dir] = append(byPackage[dir], parsed)
+	}
+	for _, dir := range corePackages {
+		if err := checkPackageTypes(fset, dir, byPackage[dir]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// checkSleep wants no time.Sleep in tests but in those of testing/synctest.
-func checkSleep(f file) error {
-	if !strings.HasSuffix(f.path, "_test.go") || strings.Contains(string(f.content), `"testing/synctest"`) {
+func checkPackageTypes(fset *token.FileSet, dir string, parsed []*ast.File) error {
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
+	conf := types.Config{Importer: importer.ForCompiler(fset, "source", nil)}
+	if _, err := conf.Check(module+dir, fset, parsed, info); err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
+	}
+	var found []error
+	for expr, tv := range info.Types {
+		if what := inexact(tv.Type); what != "" {
+			found = append(found, fmt.Errorf("%s: %s in the core: integers only", fset.Position(expr.Pos()), what))
+		}
+	}
+	for _, file := range parsed {
+		ast.Inspect(file, func(n ast.Node) bool {
+			r, ok := n.(*ast.RangeStmt)
+			if !ok {
+				return true
+			}
+			if _, ok := info.Types[r.X].Type.Underlying().(*types.Map); ok {
+				found = append(found, fmt.Errorf("%s: a range over a map in the core: its order is chance", fset.Position(n.Pos())))
+			}
+			return true
+		})
+	}
+	if len(found) == 0 {
 		return nil
 	}
-	fset := token.NewFileSet()
-	parsed, err := parser.ParseFile(fset, f.path, f.content, 0)
-	if err != nil {
-		return err
+	slices.SortFunc(found, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return found[0]
+}
+
+// inexact names a type that is no integer arithmetic.
+func inexact(t types.Type) string {
+	if t == nil {
+		return ""
 	}
-	var found error
-	ast.Inspect(parsed, func(n ast.Node) bool {
-		s, ok := n.(*ast.SelectorExpr)
-		if !ok || s.Sel.Name != "Sleep" {
-			return true
-		}
-		if x, ok := s.X.(*ast.Ident); ok && x.Name == "time" {
-			found = fmt.Errorf("%s: time.Sleep in a test: wait for a condition", fset.Position(n.Pos()))
-		}
-		return true
-	})
-	return found
+	b, ok := t.Underlying().(*types.Basic)
+	if !ok || b.Info()&(types.IsFloat|types.IsComplex) == 0 {
+		return ""
+	}
+	return "a value of type " + t.String()
 }

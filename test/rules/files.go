@@ -5,10 +5,12 @@ package rules
 import (
 	"bytes"
 	"fmt"
+	"go/build/constraint"
 	"go/format"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -40,13 +42,37 @@ func sources(root string) ([]file, error) {
 	return files, nil
 }
 
-// isSource reports whether a file must carry an SPDX line.
-func isSource(path string) bool {
-	switch filepath.Ext(path) {
-	case ".go", ".c", ".h", ".sh", ".service", ".map":
-		return !strings.Contains(path, "/testdata/")
+// built gives the files of one build: those whose go:build line holds with tags.
+func built(files []file, tag func(string) bool) []file {
+	return slices.DeleteFunc(slices.Clone(files), func(f file) bool {
+		for line := range bytes.Lines(f.content) {
+			if bytes.HasPrefix(line, []byte("package ")) {
+				return false
+			}
+			if expr, err := constraint.Parse(strings.TrimSpace(string(line))); err == nil {
+				return !expr.Eval(tag)
+			}
+		}
+		return false
+	})
+}
+
+// isSource reports whether a file must carry an SPDX line: code and what is
+// installed. Text, generated data and recorded output need none.
+func isSource(f file) bool {
+	if strings.Contains(f.path, "/testdata/") {
+		return false
 	}
-	return path == "Makefile" || path == ".ci/run" || strings.HasSuffix(path, "/Kbuild") || strings.HasSuffix(path, "/Makefile")
+	switch filepath.Ext(f.path) {
+	case ".go", ".c", ".h", ".S", ".sh", ".py", ".yml", ".yaml", ".mk", ".map", ".in", ".service", ".rules", ".network", ".link",
+		".conf", ".sysusers", ".example":
+		return true
+	}
+	switch filepath.Base(f.path) {
+	case "Makefile", "Kbuild", "Dockerfile":
+		return true
+	}
+	return bytes.HasPrefix(f.content, []byte("#!"))
 }
 
 // licence is the SPDX expression that a path calls for.
@@ -65,7 +91,7 @@ func licence(path string) string {
 
 // checkSPDX wants the right SPDX line among the first three.
 func checkSPDX(f file) error {
-	if !isSource(f.path) {
+	if !isSource(f) {
 		return nil
 	}
 	want := "SPDX-License-Identifier: " + licence(f.path)
@@ -125,7 +151,7 @@ func checkFolders(files []file) error {
 	lang := map[string]string{}
 	for _, f := range files {
 		ext := filepath.Ext(f.path)
-		if ext == ".h" {
+		if ext == ".h" || ext == ".S" || ext == ".s" {
 			ext = ".c"
 		}
 		if ext != ".go" && ext != ".c" {
