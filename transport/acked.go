@@ -214,6 +214,10 @@ func (s *Sender) applyPong(now Time, id RailID, echo uint32, in *Inbox) {
 	r.health.tailPing = Never
 	if rtt := Time(int32(now.Stamp()-echo)) << 10; rtt >= 0 && rtt < downAfter {
 		r.estimate.sample(rtt)
+		if r.health.state == RailSuspect {
+			// The rail was slow, not dead: be as patient from now on.
+			r.estimate.smoothed = max(r.estimate.smoothed, rtt)
+		}
 	}
 	if r.probe.answers(echo) {
 		s.proved(now, r, in)
