@@ -27,7 +27,7 @@ func railStability(_ context.Context, env *Env) Result {
 		r := &env.status.Rails[i]
 		ago := env.Now().Sub(r.Since)
 		if r.Counters.Flaps > 0 && !r.Since.IsZero() && ago < flapRecent {
-			flapped = append(flapped, fmt.Sprintf("%s changed %v ago and went down %d times", r.Name, ago.Round(time.Second), r.Counters.Flaps))
+			flapped = append(flapped, fmt.Sprintf("%s changed %v ago (left up %d times in all)", r.Name, ago.Round(time.Second), r.Counters.Flaps))
 		}
 	}
 	if len(flapped) == 0 {
@@ -48,7 +48,7 @@ func peersVisible(_ context.Context, env *Env) Result {
 			name = p.UUID
 		}
 		if p.State == ctl.PeerConnected {
-			connected = append(connected, fmt.Sprintf("%s over %d rails", name, len(p.Rails)))
+			connected = append(connected, fmt.Sprintf("%s over %s", name, strings.Join(p.Rails, ", ")))
 		} else {
 			other = append(other, fmt.Sprintf("%s is %s (%s)", name, p.State, orUnknown(p.Reason)))
 		}

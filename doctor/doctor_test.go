@@ -165,7 +165,7 @@ func TestFaults(t *testing.T) {
 		}, "rail states", Fail, "no rail is up"},
 		{"flap", func(_ tree, s *ctl.Status) {
 			s.Rails[0].Counters.Flaps, s.Rails[0].Since = 3, time.Date(2026, 1, 2, 3, 59, 0, 0, time.UTC)
-		}, "rail stability", Warn, "tbr0 changed 1m0s ago and went down 3 times"},
+		}, "rail stability", Warn, "tbr0 changed 1m0s ago (left up 3 times in all)"},
 		{"no peer", func(_ tree, s *ctl.Status) { s.Peers = nil }, "peers", Fail, "no tbnet2 host answers"},
 		{"peer lost", func(_ tree, s *ctl.Status) { s.Peers[0].State, s.Peers[0].Reason = ctl.PeerLost, "all rails down" }, "peers", Fail, "node2 is lost (all rails down)"},
 		{"mismatch", func(_ tree, s *ctl.Status) { s.Peers[0].State, s.Peers[0].Reason = ctl.PeerMismatch, "versions 2 to 3" }, "versions", Fail, "node2: versions 2 to 3"},

@@ -8,10 +8,12 @@ import (
 	"net"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/vishvananda/netlink"
 
+	"github.com/tbnet2/tbnet2/cmd/tbnetctl/internal/setup"
 	"github.com/tbnet2/tbnet2/ctl"
 )
 
@@ -62,7 +64,78 @@ func TestUpAndDown(t *testing.T) {
 	}
 
 	benchmark(t, a)
+	reported(t, a)
 	down(t, a, b)
+}
+
+// reported looks for names and addresses of the two hosts in a report of one.
+func reported(t *testing.T, a *host) {
+	t.Helper()
+	s := a.status()
+	secrets := []string{"node1", "node2", s.Host.UUID, s.Peers[0].UUID}
+	for _, name := range []string{"a0", "a1", "a2", "tbbond0"} {
+		l, _ := a.link(name)
+		secrets = append(secrets, l.Attrs().HardwareAddr.String())
+	}
+	for _, addr := range append(s.Bonds[0].Addresses, s.Peers[0].Addresses...) {
+		bare, _, _ := strings.Cut(addr, "/")
+		secrets = append(secrets, bare)
+	}
+	out := strings.ToLower(a.must("report", "-o", "-"))
+	for _, secret := range secrets {
+		if strings.Contains(out, strings.ToLower(secret)) {
+			t.Errorf("the report tells %s", secret)
+		}
+	}
+	if len(secrets) < 10 || !strings.Contains(out, `"tx_frames"`) || !strings.Contains(out, `"osrelease"`) && !strings.Contains(out, `"kernel"`) {
+		t.Errorf("%d secrets looked for in a report of %d bytes", len(secrets), len(out))
+	}
+}
+
+// TestU43_UnequalMTUOfTwoHosts has cables whose ends differ in MTU, and a
+// doctor who says so on either host.
+func TestU43_UnequalMTUOfTwoHosts(t *testing.T) {
+	if !asRoot(t) {
+		return
+	}
+	a, b := newHosts(t, 1)
+	if out := a.must("up", "a0", "--dry-run"); !strings.Contains(out, "would set the MTU of a0 from 1500 to 65535\nwould set a0 up\n") || a.mtu("a0") != 1500 {
+		t.Errorf("dry run, MTU %d: %s", a.mtu("a0"), out)
+	}
+	a.must("up", "a0", "--host", "node1", "--wait", "0")
+	b.must("up", "b0", "--host", "node2", "--mtu", "9000")
+	for h, want := range map[*host]string{a: "a0 (a0) has 65535 here and 9000 at node2", b: "b0 (b0) has 9000 here and 65535 at node1"} {
+		h.await("the rail is up", func(s *ctl.Status) bool { return upRails(s) == 1 })
+		code, out, _ := h.run("doctor")
+		if code != 1 || !strings.Contains(out, want) {
+			t.Errorf("%s: exit %d, no %q in\n%s", h.name, code, want, out)
+		}
+	}
+}
+
+// TestOneUUIDTwice has two hosts of one UUID, as after copying a disk: no
+// bond, and both say why by name.
+func TestOneUUIDTwice(t *testing.T) {
+	if !asRoot(t) {
+		return
+	}
+	a, b := newHosts(t, 1)
+	const id = "0f0e0d0c-0b0a-4908-8706-050403020100"
+	a.must("up", "a0", "--host", "node1", "--uuid", id, "--wait", "0")
+	b.must("up", "b0", "--host", "copy1", "--uuid", id, "--wait", "0")
+	for _, h := range []*host{a, b} {
+		h.await("the conflict is seen", func(s *ctl.Status) bool {
+			for _, w := range s.Warnings {
+				if w.Code == "uuid_conflict" && strings.Contains(w.Message, "node1") && strings.Contains(w.Message, "copy1") {
+					return true
+				}
+			}
+			return false
+		})
+		if code, out, _ := h.run("doctor"); code != 2 || !strings.Contains(out, "FAIL  host UUIDs") {
+			t.Errorf("%s: exit %d\n%s", h.name, code, out)
+		}
+	}
 }
 
 func inUse(s *ctl.Status) map[string]int {
@@ -214,7 +287,7 @@ func TestReload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := mustJSON(t, a.status().Bonds)
+	before := settings(a.status())
 	for name, c := range map[string]struct{ text, want string }{
 		"a typing error":     {string(good) + "\n[rail a1]\ndevcie = a1\n", `unknown key "devcie" in [rail a1]`},
 		"what needs restart": {strings.Replace(string(good), "name = tbbond0", "name = tbbond1", 1), "name in [bond] cannot be changed while the daemon runs"},
@@ -225,13 +298,14 @@ func TestReload(t *testing.T) {
 		if code != 1 || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%s: exit %d, %s", name, code, errs)
 		}
-		if after := mustJSON(t, a.status().Bonds); after != before {
+		if after := settings(a.status()); after != before {
 			t.Errorf("%s: half-applied: %s, before %s", name, after, before)
 		}
 	}
 	write(t, a.config(), strings.Replace(string(good), "[bond]", "[bond]\nmtu = 9000\naddress = 10.77.2.1/24", 1)+"\n[rail second]\ndevice = a1\nweight = 3\n")
 	a.must("daemon", "--reload")
 	s := a.await("two rails are up", func(s *ctl.Status) bool { return upRails(s) == 2 })
+	hangUp(t, a)
 	if r, ok := s.Rail("second"); !ok || r.Device != "a1" || s.Bonds[0].MTU != 9000 || !strings.Contains(mustJSON(t, s.Bonds), "10.77.2.1/24") {
 		t.Errorf("after the reload: %+v, %+v", s.Bonds, r)
 	}
@@ -242,4 +316,32 @@ func write(t *testing.T, path, text string) {
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// settings are what a reload could change of the bond and the rails.
+func settings(s *ctl.Status) string {
+	out := fmt.Sprint(s.Bonds[0].Name, s.Bonds[0].MTU, s.Bonds[0].Addresses)
+	for i := range s.Rails {
+		out += fmt.Sprint(" ", s.Rails[i].Name, s.Rails[i].Device, s.Rails[i].Weight)
+	}
+	return out
+}
+
+// hangUp has the daemon read a wrong configuration by SIGHUP: it says so in
+// its log and goes on.
+func hangUp(t *testing.T, h *host) {
+	t.Helper()
+	good := mustRead(t, h.config())
+	defer write(t, h.config(), string(good))
+	write(t, h.config(), "[bond")
+	pid, err := setup.Running(h.socket() + ".pid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	h.await("the log tells", func(*ctl.Status) bool {
+		return strings.Contains(string(mustRead(t, h.socket()+".log")), "nothing has changed")
+	})
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/tbnet2/tbnet2/lab"
 )
 
-// host is a network namespace, held by a process that waits for its input to
-// end. Its daemon's files are in a folder of its own.
+// host is a network and mount namespace, held by a process that waits for its
+// input to end. Its daemon's files are in a folder of its own.
 type host struct {
 	t    *testing.T
 	name string
@@ -40,6 +40,11 @@ func asRoot(t *testing.T) bool {
 	}
 	if s := lab.Detect().Get(lab.ModeUserNamespace); !s.OK {
 		t.Skipf("needs root, or a user namespace: %s", s.Why)
+	}
+	if tun, err := os.OpenFile("/dev/net/tun", os.O_RDWR, 0); err != nil {
+		t.Skipf("needs root, or access to the TUN device: %v", err)
+	} else {
+		_ = tun.Close()
 	}
 	var out bytes.Buffer
 	code, err := lab.Enter(t.Context(), lab.EnterOptions{Args: []string{"-test.run=^" + t.Name() + "$", "-test.v"}, Stdout: &out, Stderr: &out})
@@ -61,14 +66,22 @@ func newHosts(t *testing.T, n int) (a, b *host) {
 
 func newHost(t *testing.T, name string) *host {
 	t.Helper()
-	cmd := exec.Command("cat")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+	// A sysfs of its own, which shows the namespace's devices.
+	cmd := exec.Command("sh", "-c", "mount --make-rprivate / && mount -t sysfs sysfs /sys && echo ready && exec cat")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS}
 	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 6)); err != nil {
+		t.Fatalf("host %s: %v", name, err)
 	}
 	t.Cleanup(func() {
 		_ = in.Close()
@@ -111,7 +124,7 @@ func (h *host) run(args ...string) (code int, out, errs string) {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	all := []string{"-t", fmt.Sprint(h.pid), "-n", self}
+	all := []string{"-t", fmt.Sprint(h.pid), "-n", "-m", self}
 	all = append(all, args...)
 	all = append(all, "--socket", h.socket())
 	switch args[0] {

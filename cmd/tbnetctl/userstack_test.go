@@ -25,7 +25,7 @@ func (h *host) web(address string) {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	cmd := exec.Command("nsenter", "-t", fmt.Sprint(h.pid), "-n", self)
+	cmd := exec.Command("nsenter", "-t", fmt.Sprint(h.pid), "-n", "-m", self)
 	cmd.Env = append(os.Environ(), "TBNETCTL_TEST_WEB="+address)
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -67,7 +67,7 @@ func serveWeb(address string) {
 // curl fetches a page in the host.
 func (h *host) curl(args ...string) {
 	h.t.Helper()
-	all := append([]string{"-t", fmt.Sprint(h.pid), "-n", "curl", "-sS", "--max-time", "20"}, args...)
+	all := append([]string{"-t", fmt.Sprint(h.pid), "-n", "-m", "curl", "-sS", "--max-time", "20"}, args...)
 	cmd := exec.Command("nsenter", all...)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
