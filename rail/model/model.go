@@ -2,55 +2,14 @@
 
 // Package model decides what a link does to frames: rate, delay, jitter, loss,
 // corruption, duplicates, stalls, discard. It has no clock and no goroutine,
-// and all chance comes from a seed, so that what happened can be repeated.
+// counts in integers, and all chance comes from a seed, so that what happened
+// can be repeated.
 package model
 
 import (
-	"errors"
 	"math/rand/v2"
 	"time"
 )
-
-// Million is the unit of probabilities: events in a million frames.
-const Million = 1_000_000
-
-// Params are one direction's knobs. The zero value is a perfect wire.
-type Params struct {
-	Rate      uint64        // bits per second, 0 unlimited
-	Delay     time.Duration // one way
-	Jitter    time.Duration // up to this much more, at random; order is kept
-	Loss      int           // in a million
-	Burst     int           // mean length of a run of lost frames, 0 or 1: single
-	Corrupt   int           // frames with a flipped bit, in a million
-	Duplicate int           // in a million
-	Queue     int           // bytes that may wait for their turn, 0: QueueDefault
-	Discard   bool          // everything is lost silently
-}
-
-// QueueDefault is the queue in front of a rate, in bytes.
-const QueueDefault = 1 << 20
-
-// ErrParams is returned for knobs outside their range.
-var ErrParams = errors.New("model: a probability is from 0 to 1000000 in a million, and no time, burst or queue is negative")
-
-// Check reports whether the knobs are in range.
-func (p Params) Check() error {
-	for _, m := range []int{p.Loss, p.Corrupt, p.Duplicate} {
-		if m < 0 || m > Million {
-			return ErrParams
-		}
-	}
-	if p.Delay < 0 || p.Jitter < 0 || p.Burst < 0 || p.Queue < 0 {
-		return ErrParams
-	}
-	return nil
-}
-
-// Shaper is a rate that several links of one cable share. It belongs to one
-// direction. The zero value is ready.
-type Shaper struct {
-	freeAt time.Duration // when what was accepted has left
-}
 
 // Fate is what becomes of one frame.
 type Fate struct {
@@ -71,10 +30,15 @@ const (
 	QueueFull
 )
 
+// String names the reason.
+func (r Reason) String() string { return [...]string{"kept", "lost", "discarded", "queue_full"}[r] }
+
 // Counts are one direction's totals.
 type Counts struct {
 	Frames, Bytes                                                     uint64 // offered
 	Lost, Discarded, QueueFull, Corrupted, Duplicated, DuplicateBytes uint64
+	// Unplugged were on their way when the carrier went.
+	Unplugged uint64
 }
 
 // Link is one direction of a rail. Its methods must not run at the same time.
@@ -100,7 +64,7 @@ func NewLink(p Params, seed uint64, s *Shaper) *Link {
 // Params gives the knobs.
 func (l *Link) Params() Params { return l.params }
 
-// Set changes the knobs for the frames to come.
+// Set changes the knobs for the frames to come. Bad ones change nothing.
 func (l *Link) Set(p Params) error {
 	if err := p.Check(); err != nil {
 		return err
@@ -109,13 +73,33 @@ func (l *Link) Set(p Params) error {
 	return nil
 }
 
-// Stall holds back all that has not arrived until the given time.
+// Stall holds back all that has not arrived until the given time. Frames
+// offered before have their times already: whoever holds them asks Stalled.
 func (l *Link) Stall(until time.Duration) { l.stalled = max(l.stalled, until) }
+
+// Stalled is the time before which nothing arrives.
+func (l *Link) Stalled() time.Duration { return l.stalled }
+
+// Unplug counts frames that the holder threw away when the carrier went.
+func (l *Link) Unplug(frames int) { l.counts.Unplugged += uint64(frames) }
 
 // Counts gives the totals.
 func (l *Link) Counts() Counts { return l.counts }
 
-// Offer passes a frame of size bytes to the link at time now.
+// Waiting is how many bytes still wait for their turn at time now, by this
+// link's rate: what a sender's ring holds. The rails of a cable wait together.
+func (l *Link) Waiting(now time.Duration) int { return l.shaper.waiting(now, l.params.Rate) }
+
+// Drained is when no more than size bytes wait.
+func (l *Link) Drained(size int) time.Duration {
+	if l.params.Rate == 0 {
+		return l.shaper.freeAt
+	}
+	return l.shaper.freeAt - timeOf(size, l.params.Rate)
+}
+
+// Offer passes a frame of size bytes to the link at time now, which never goes
+// back. Frames arrive in the order in which they were offered.
 func (l *Link) Offer(now time.Duration, size int) Fate {
 	l.counts.Frames++
 	l.counts.Bytes += uint64(size)
@@ -127,22 +111,28 @@ func (l *Link) Offer(now time.Duration, size int) Fate {
 	case l.lose():
 		l.counts.Lost++
 		return Fate{Drop: Lost}
-	case !l.queue(now, size):
+	case !l.shaper.take(now, size, p.Rate, p.queue()):
 		l.counts.QueueFull++
 		return Fate{Drop: QueueFull}
 	}
-	at := max(now, l.shaper.freeAt) + p.Delay
+	return l.arrive(size)
+}
+
+// arrive decides the fate of a frame that the shaper has taken.
+func (l *Link) arrive(size int) Fate {
+	p := &l.params
+	at := l.shaper.freeAt + p.Delay
 	if p.Jitter > 0 {
 		at += time.Duration(l.rng.Int64N(int64(p.Jitter) + 1))
 	}
 	at = max(at, l.last, l.stalled)
 	l.last = at
 	f := Fate{At: at, Copies: 1, Flip: -1}
-	if l.chance(p.Corrupt) {
+	if size > 0 && l.chance(uint64(p.Corrupt), Million) {
 		l.counts.Corrupted++
 		f.Flip = l.rng.IntN(size * 8)
 	}
-	if l.chance(p.Duplicate) {
+	if l.chance(uint64(p.Duplicate), Million) {
 		l.counts.Duplicated++
 		l.counts.DuplicateBytes += uint64(size)
 		f.Copies = 2
@@ -150,53 +140,22 @@ func (l *Link) Offer(now time.Duration, size int) Fate {
 	return f
 }
 
-// queue takes the frame's time on the wire, or reports that the queue is full.
-func (l *Link) queue(now time.Duration, size int) bool {
-	if l.params.Rate == 0 {
-		l.shaper.freeAt = max(l.shaper.freeAt, now)
-		return true
-	}
-	start := max(now, l.shaper.freeAt)
-	limit := l.params.Queue
-	if limit == 0 {
-		limit = QueueDefault
-	}
-	if waiting := bytesIn(start-now, l.params.Rate); waiting > 0 && waiting+size > limit {
-		return false
-	}
-	l.shaper.freeAt = start + timeOf(size, l.params.Rate)
-	return true
-}
-
-// timeOf is how long size bytes take at rate bits per second.
-func timeOf(size int, rate uint64) time.Duration {
-	return time.Duration(uint64(size) * 8 * uint64(time.Second) / rate)
-}
-
-// bytesIn is how many bytes go at rate in d, for d up to an hour.
-func bytesIn(d time.Duration, rate uint64) int {
-	return int(uint64(d/time.Microsecond) * (rate / 1000) / 8000)
-}
-
-// lose decides by Gilbert and Elliott's two states: a burst begins with the
-// chance that gives the mean loss, and goes on with 1 - 1/Burst.
+// lose decides by Gilbert and Elliott's two states: a burst ends after each
+// frame with the chance 1/Burst, and begins with the one that makes Loss the
+// mean.
 func (l *Link) lose() bool {
-	p := &l.params
-	if p.Loss == 0 {
+	loss, burst := uint64(l.params.Loss), uint64(l.params.Burst)
+	if loss == 0 || loss >= Million || burst <= 1 {
 		l.bad = false
-		return false
-	}
-	if p.Burst <= 1 {
-		return l.chance(p.Loss)
+		return l.chance(loss, Million)
 	}
 	if l.bad {
-		l.bad = !l.chance(Million / p.Burst)
-	} else if p.Loss < Million {
-		l.bad = l.chance(p.Loss * Million / p.Burst / (Million - p.Loss))
+		l.bad = !l.chance(1, burst)
 	} else {
-		l.bad = true
+		l.bad = l.chance(loss, burst*(Million-loss))
 	}
 	return l.bad
 }
 
-func (l *Link) chance(million int) bool { return million > 0 && l.rng.IntN(Million) < million }
+// chance is true num times of den.
+func (l *Link) chance(num, den uint64) bool { return num > 0 && l.rng.Uint64N(den) < num }
