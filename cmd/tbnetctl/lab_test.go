@@ -5,7 +5,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -22,7 +21,7 @@ type labTool struct {
 func (l labTool) run(args ...string) (code int, out, errs string) {
 	l.t.Helper()
 	cmd := exec.Command("/proc/self/exe", append([]string{"lab"}, args...)...)
-	cmd.Env = append(os.Environ(), "TBNETCTL_TEST_RUN=1", "TBNET2_LAB_DIR="+l.dir)
+	cmd.Env = append(asProgram(), "TBNET2_LAB_DIR="+l.dir)
 	var o, e bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &o, &e
 	_ = cmd.Run()
