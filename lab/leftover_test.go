@@ -6,56 +6,60 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/tbnet2/tbnet2/lab"
 )
 
-// machine is what a lab might leave behind.
-type machine struct {
-	namespaces int // that any process or named file holds, as seen from here
-	links      int
+// traces are what a lab might leave behind. Only this process's own are looked
+// at, since others on the machine make namespaces too.
+type traces struct {
+	namespaces int // that a thread or a descriptor holds
+	links      int // named as a lab's
 	files      int
-	named      int
+	named      int // in `ip netns`, by this file's tests
 }
 
-func look(t *testing.T) machine {
+func look(t *testing.T) traces {
 	t.Helper()
-	var m machine
+	var m traces
 	seen := map[string]bool{}
-	for _, pattern := range []string{"/proc/[0-9]*/task/*/ns/net", "/proc/self/fd/*"} {
-		paths, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, p := range paths {
-			if to, err := os.Readlink(p); err == nil && len(to) > 4 && to[:4] == "net:" {
+	for _, pattern := range []string{"/proc/self/task/*/ns/net", "/proc/self/fd/*"} {
+		for _, p := range glob(t, pattern) {
+			if to, err := os.Readlink(p); err == nil && strings.HasPrefix(to, "net:") {
 				seen[to] = true
 			}
 		}
 	}
-	m.namespaces = len(seen)
 	links, err := net.Interfaces()
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.links = len(links)
-	for _, x := range []struct {
-		dir string
-		n   *int
-	}{{"/proc/self/fd", &m.files}, {"/run/netns", &m.named}} {
-		entries, err := os.ReadDir(x.dir)
-		if err != nil && !os.IsNotExist(err) {
-			t.Fatal(err)
+	ours := regexp.MustCompile(`^(rail\d+|m\d+[abp]|[bs]\d+)$`)
+	for _, l := range links {
+		if ours.MatchString(l.Name) {
+			m.links++
 		}
-		*x.n = len(entries)
 	}
+	m.namespaces, m.files = len(seen), len(glob(t, "/proc/self/fd/*"))
+	m.named = len(glob(t, "/run/netns/tbnet2-failing-*"))
 	return m
+}
+
+func glob(t *testing.T, pattern string) []string {
+	t.Helper()
+	paths, err := filepath.Glob(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
 }
 
 func TestNothingIsLeft(t *testing.T) {
 	mode := netMode(t)
-	topo := lab.Pair(2, 2)
+	topo := lab.Pair(2, 1)
 	topo.Cables[1].Model = lab.Direct
 	topo.Segments = []lab.Segment{{Hosts: []string{"a", "b"}}}
 	build(t, topo, mode) // what is opened once, such as the poller, is open now
@@ -72,8 +76,10 @@ func TestNothingIsLeft(t *testing.T) {
 			t.Fatalf("second Close: %v", err)
 		}
 	}
-	var after machine
-	eventually(t, "as before", func() bool { after = look(t); return after == before })
+	var after traces
+	if err := poll("as before", func() bool { after = look(t); return after == before }); err != nil {
+		t.Errorf("after 50 labs: %+v, before: %+v", after, before)
+	}
 }
 
 func TestFailedBuildLeavesNothing(t *testing.T) {

@@ -245,12 +245,15 @@ func TestSegmentDelivers(t *testing.T) {
 			topo.Segments[0].Model = m
 			l := build(t, topo, mode)
 			a, b, c := open(t, l.Host("a")), open(t, l.Host("b")), open(t, l.Host("c"))
+			all := []rail.Device{a[0], b[0], c[0]}
 			everyone := rail.MAC{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
-			if _, err := a[0].Send([]rail.TxFrame{frame(everyone, 100, 1)}); err != nil {
-				t.Fatal(err)
+			for _, d := range all { // the switch learns where they are
+				if _, err := d.Send([]rail.TxFrame{frame(everyone, 100, 1)}); err != nil {
+					t.Fatal(err)
+				}
 			}
-			for _, d := range []rail.Device{b[0], c[0]} {
-				if err := take(d, 1); err != nil {
+			for _, d := range all {
+				if err := take(d, len(all)-1); err != nil {
 					t.Error(err)
 				}
 			}

@@ -48,12 +48,18 @@ func (p *netPlant) startRelays(l *Lab) error {
 	return nil
 }
 
+// stopRelays closes them all at once: each waits for the kernel to forget its
+// sockets.
 func (p *netPlant) stopRelays() error {
-	var errs []error
+	errs := make(chan error, len(p.relays))
 	for _, r := range p.relays {
-		errs = append(errs, r.Close())
+		go func() { errs <- r.Close() }()
 	}
-	return errors.Join(errs...)
+	var all []error
+	for range p.relays {
+		all = append(all, <-errs)
+	}
+	return errors.Join(all...)
 }
 
 // apply gives each link's model its parameters; a token bucket has a rate only.

@@ -35,17 +35,22 @@ func userTerminal(t *testing.T) (user, tty *os.File) {
 	return user, tty
 }
 
-// readUntil reads what the user sees until it holds a text.
-func readUntil(t *testing.T, user *os.File, want string) {
+// screen is all that the user has seen.
+type screen struct {
+	user *os.File
+	seen strings.Builder
+}
+
+// await reads until the screen holds a text.
+func (s *screen) await(t *testing.T, want string) {
 	t.Helper()
-	var seen strings.Builder
 	buf := make([]byte, 1024)
-	for !strings.Contains(seen.String(), want) {
-		n, err := user.Read(buf)
+	for !strings.Contains(s.seen.String(), want) {
+		n, err := s.user.Read(buf)
 		if err != nil {
-			t.Fatalf("want %q, saw %q, then %v", want, seen.String(), err)
+			t.Fatalf("want %q, saw %q, then %v", want, s.seen.String(), err)
 		}
-		seen.Write(buf[:n])
+		s.seen.Write(buf[:n])
 	}
 }
 
@@ -68,12 +73,13 @@ func TestServedTerminal(t *testing.T) {
 		})
 		done <- result{code, err}
 	}()
-	readUntil(t, user, "33 77")
-	readUntil(t, user, "is-a-terminal")
+	sees := &screen{user: user}
+	sees.await(t, "33 77")
+	sees.await(t, "is-a-terminal")
 	if _, err := user.WriteString("hello\r"); err != nil {
 		t.Fatal(err)
 	}
-	readUntil(t, user, "got-hello")
+	sees.await(t, "got-hello")
 	if _, err := user.WriteString("\x03"); err != nil { // Ctrl-C
 		t.Fatal(err)
 	}
