@@ -85,7 +85,7 @@ func (f *Fabric) tick() transport.Time {
 		}
 	}
 	f.handshake.Tick(now)
-	f.settle()
+	f.obey()
 	return f.handshake.Deadline()
 }
 
