@@ -6,29 +6,36 @@ import (
 	"sync"
 
 	"github.com/tbnet2/tbnet2/rail"
+	"github.com/tbnet2/tbnet2/rail/internal/flight"
 )
 
 // Device is one end of a link.
 type Device struct {
-	link *Link
-	side int
-
-	mu      sync.Mutex // guards what follows
-	ready   sync.Cond  // frames have come, or closed
-	info    rail.Info
-	closed  bool
-	ring    []flight // received, not taken yet
-	bytes   int      // in ring and held
-	held    []*[]byte
-	stats   rail.Stats
+	link    *Link
+	side    int
+	in      inbox
+	out     outbox
 	changed chan struct{}
+
+	recvAlarm flight.Alarm  // of Recv
+	sendAlarm flight.Alarm  // of WaitSend
+	room      chan struct{} // one value: WaitSend looks again
+
+	// Held by Recv and WaitSend as long as they run: Close waits for them
+	// before it frees their alarms.
+	recvMu, waitMu sync.Mutex
+
+	mu     sync.Mutex // guards what follows
+	info   rail.Info
+	closed bool
+	sent   rail.Stats // the sender's half
 }
 
 var _ rail.Device = (*Device)(nil)
 
 func newDevice(l *Link, side int, info rail.Info) *Device {
-	d := &Device{link: l, side: side, info: info, changed: make(chan struct{}, 1)}
-	d.ready.L = &d.mu
+	d := &Device{link: l, side: side, info: info, changed: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+	d.in.size, d.in.mtu, d.in.wake = info.Ring, info.MTU, make(chan struct{}, 1)
 	return d
 }
 
@@ -42,123 +49,97 @@ func (d *Device) Info() rail.Info {
 // Changed implements rail.Device.
 func (d *Device) Changed() <-chan struct{} { return d.changed }
 
-// Send implements rail.Device. The link takes everything: a frame over the MTU,
-// or without carrier, is lost and counts under TxErrors.
+// Send implements rail.Device. A frame over the MTU, or without carrier, is
+// lost and counts under TxErrors, as does one that is not addressed to the
+// other end or to a group.
 func (d *Device) Send(frames []rail.TxFrame) (n int, err error) {
-	now := d.link.now()
-	for i := range frames {
-		f := &frames[i]
-		size := len(f.Head)
-		for _, part := range f.Body {
-			size += len(part)
-		}
-		ok, err := d.mayOffer(size)
+	for n < len(frames) {
+		mtu, err := d.sendable()
 		if err != nil {
-			return i, err
+			return n, err
 		}
-		if ok {
-			d.link.lines[d.side].send(now, d.info.MAC, f, size)
+		k, busy := d.out.send(d, frames[n:min(len(frames), n+batch)], mtu)
+		n += k
+		if busy {
+			d.count(rail.Stats{TxBusy: 1})
+			return n, rail.ErrAgain
 		}
 	}
-	return len(frames), nil
+	return n, nil
 }
 
-// mayOffer counts a frame and reports whether it goes on the wire.
-func (d *Device) mayOffer(size int) (bool, error) {
+// sendable gives the longest frame that may go now; -1 without carrier.
+func (d *Device) sendable() (mtu int, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
 	case d.closed:
-		return false, rail.ErrClosed
-	case size > d.info.MTU || !d.info.Carrier:
-		d.stats.TxErrors++
-		return false, nil
+		return 0, rail.ErrClosed
+	case !d.info.Carrier:
+		return -1, nil
 	}
-	d.stats.TxFrames++
-	d.stats.TxBytes += uint64(size)
-	return true, nil
+	return d.info.MTU, nil
 }
 
-// WaitSend implements rail.Device. Send never asks for it.
+// count adds what was sent.
+func (d *Device) count(s rail.Stats) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.sent.TxFrames += s.TxFrames
+	d.sent.TxBytes += s.TxBytes
+	d.sent.TxBusy += s.TxBusy
+	d.sent.TxErrors += s.TxErrors
+}
+
+// WaitSend implements rail.Device. It waits for half of the transmit ring.
 func (d *Device) WaitSend() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		return rail.ErrClosed
-	}
-	return nil
-}
-
-// arrive takes a frame into the ring.
-func (d *Device) arrive(from rail.MAC, buf *[]byte) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	switch {
-	case d.closed || !d.info.Carrier:
-		recycle(buf)
-	case d.bytes+len(*buf) > d.info.Ring:
-		d.stats.RxDropped++
-		recycle(buf)
-	case len(*buf) > d.info.MTU:
-		d.stats.RxErrors++
-		recycle(buf)
-	default:
-		d.bytes += len(*buf)
-		d.ring = append(d.ring, flight{from: from, buf: buf})
-		d.ready.Signal()
+	d.waitMu.Lock()
+	defer d.waitMu.Unlock()
+	for {
+		if _, err := d.sendable(); err != nil {
+			return err
+		}
+		wait := d.link.untilRoom(d.side)
+		if wait <= 0 {
+			return nil
+		}
+		d.sendAlarm.Wait(wait, d.room)
 	}
 }
 
 // Recv implements rail.Device.
 func (d *Device) Recv(frames []rail.RxFrame) (n int, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, buf := range d.held {
-		d.bytes -= len(*buf)
-		recycle(buf)
-	}
-	d.held = d.held[:0]
-	for len(d.ring) == 0 && !d.closed {
-		d.ready.Wait()
-	}
-	if d.closed {
-		return 0, rail.ErrClosed
-	}
-	n = min(len(frames), len(d.ring))
-	for i, f := range d.ring[:n] {
-		frames[i] = rail.RxFrame{From: f.from, Data: *f.buf}
-		d.held = append(d.held, f.buf)
-		d.stats.RxFrames++
-		d.stats.RxBytes += uint64(len(*f.buf))
-	}
-	left := copy(d.ring, d.ring[n:])
-	clear(d.ring[left:])
-	d.ring = d.ring[:left]
-	return n, nil
+	d.recvMu.Lock()
+	defer d.recvMu.Unlock()
+	return d.in.recv(d.link, &d.recvAlarm, d.link.macs[1-d.side], frames)
 }
 
 // Stats implements rail.Device.
 func (d *Device) Stats() rail.Stats {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.stats
+	s := d.sent
+	d.mu.Unlock()
+	d.in.count(d.link.now(), &s)
+	return s
 }
 
 // Close implements rail.Device.
 func (d *Device) Close() error {
 	d.mu.Lock()
-	if d.closed {
-		d.mu.Unlock()
+	before := d.closed
+	d.closed = true
+	d.mu.Unlock()
+	if before {
 		return nil
 	}
-	d.closed = true
-	d.ready.Broadcast()
-	d.mu.Unlock()
-	for _, l := range d.link.lines {
-		if l.to == d {
-			l.close()
-		}
-	}
+	d.in.close()
+	poke(d.room)
+	d.recvMu.Lock()
+	defer d.recvMu.Unlock()
+	d.recvAlarm.Close()
+	d.waitMu.Lock()
+	defer d.waitMu.Unlock()
+	d.sendAlarm.Close()
 	return nil
 }
 
@@ -167,23 +148,24 @@ func (d *Device) setCarrier(up bool) {
 	defer d.mu.Unlock()
 	if d.info.Carrier != up {
 		d.info.Carrier = up
-		d.tell()
+		poke(d.changed)
 	}
 }
 
 func (d *Device) setMTU(mtu int) {
+	d.in.setMTU(d.link.now(), mtu)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.info.MTU != mtu {
 		d.info.MTU = mtu
-		d.tell()
+		poke(d.changed)
 	}
 }
 
-// tell has the reader of Changed look again.
-func (d *Device) tell() {
+// poke leaves a value in a channel of one.
+func poke(c chan struct{}) {
 	select {
-	case d.changed <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
