@@ -29,8 +29,16 @@ func (f *Fabric) answerUnknown(now transport.Time, d *device, from rail.MAC, ind
 	}
 }
 
-// settle does what the handshake asks. Fabric.mu is held.
+// settle does what the handshake asks, and has the clock keep its deadline.
+// Fabric.mu is held.
 func (f *Fabric) settle() {
+	f.obey()
+	f.clock.due(f.handshake.Deadline())
+}
+
+// obey is settle for the clock's own goroutine, which takes the deadline from
+// tick: to be woken by it would be to never sleep. Fabric.mu is held.
+func (f *Fabric) obey() {
 	f.handshake.Take(&f.output)
 	for i := range f.output.Frames {
 		h := &f.output.Frames[i]
@@ -41,7 +49,6 @@ func (f *Fabric) settle() {
 	for i := range f.output.Changes {
 		f.follow(&f.output.Changes[i])
 	}
-	f.clock.due(f.handshake.Deadline())
 }
 
 // follow takes one step of the handshake. Fabric.mu is held.
