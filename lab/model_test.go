@@ -102,13 +102,23 @@ func TestDelayAndDiscard(t *testing.T) {
 		{"delay=10ms", 20 * time.Millisecond, 120 * time.Millisecond},
 		{"delay=60ms,from=a", 70 * time.Millisecond, 170 * time.Millisecond},
 		{"delay=0", 0, 20 * time.Millisecond},
-		{"stall=150ms", 140 * time.Millisecond, 400 * time.Millisecond},
 	} {
 		change(t, l, "cable1", tc.change)
-		rtt, err := ping(t, l.Host("a"), "10.9.0.2", 5*time.Second)
-		if err != nil || rtt < tc.least || rtt > tc.most {
-			t.Errorf("after %s: round trip %v, %v, want %v to %v", tc.change, rtt, err, tc.least, tc.most)
+		best := time.Hour // of a busy machine
+		for range 5 {
+			rtt, err := ping(t, l.Host("a"), "10.9.0.2", 5*time.Second)
+			if err != nil {
+				t.Errorf("after %s: %v", tc.change, err)
+			}
+			best = min(best, rtt)
 		}
+		if best < tc.least || best > tc.most {
+			t.Errorf("after %s: round trip %v, want %v to %v", tc.change, best, tc.least, tc.most)
+		}
+	}
+	change(t, l, "cable1", "stall=150ms")
+	if rtt, err := ping(t, l.Host("a"), "10.9.0.2", 5*time.Second); err != nil || rtt < 140*time.Millisecond {
+		t.Errorf("after a stall of 150 ms: round trip %v, %v", rtt, err)
 	}
 	change(t, l, "cable1", "discard=on,from=b")
 	if rtt, err := ping(t, l.Host("a"), "10.9.0.2", 100*time.Millisecond); err == nil {
