@@ -52,10 +52,11 @@ type Device struct {
 
 	tx *sender
 
-	rxMu sync.Mutex // held by Recv, and by what replaces or closes the ring
-	rx   *ring
-	raw  rawConn
-	wait func(uintptr) bool
+	rxMu   sync.Mutex // held by Recv, and by what replaces or closes the ring
+	rx     *ring
+	rxFile atomic.Pointer[os.File] // rx's, for who wakes Recv
+	raw    rawConn
+	wait   func(uintptr) bool
 
 	rebuild atomic.Bool // the MTU has changed: Recv opens a new ring
 	closed  atomic.Bool
@@ -134,6 +135,7 @@ func (d *Device) openRing(mtu int) error {
 		d.rx.close()
 	}
 	d.rx = r
+	d.rxFile.Store(r.file)
 	d.raw, err = r.file.SyscallConn()
 	d.infoMu.Lock()
 	d.info.Ring = len(r.slots) * mtu
@@ -222,6 +224,7 @@ func (d *Device) Recv(frames []rail.RxFrame) (n int, err error) {
 	defer d.rxMu.Unlock()
 	for {
 		if d.closed.Load() {
+			d.closeRing()
 			return 0, rail.ErrClosed
 		}
 		d.rx.release()
@@ -262,12 +265,16 @@ func (d *Device) reopen() error {
 
 // wake makes a waiting Recv look around. The ring's file may be replaced
 // meanwhile; then Recv is awake already.
-func (d *Device) wake() { _ = d.rx.file.SetReadDeadline(time.Unix(1, 0)) }
+func (d *Device) wake() { _ = d.rxFile.Load().SetReadDeadline(time.Unix(1, 0)) }
 
 // addDropped takes the kernel's count of frames that found no slot; reading
 // clears it.
 func (d *Device) addDropped() {
-	_ = d.raw.Control(func(fd uintptr) {
+	raw, err := d.rxFile.Load().SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = raw.Control(func(fd uintptr) {
 		if st, err := unix.GetsockoptTpacketStats(int(fd), unix.SOL_PACKET, unix.PACKET_STATISTICS); err == nil {
 			d.rxDropped.Add(uint64(st.Drops))
 		}
@@ -296,12 +303,25 @@ func (d *Device) Close() error {
 	d.done.Wait()
 	d.rxMu.Lock() // Recv has left
 	defer d.rxMu.Unlock()
-	d.addDropped()
-	d.release()
+	if d.rx.held == 0 {
+		d.closeRing()
+	} // else the reader still has frames of the ring, and its next Recv closes it
+	if d.ns > 0 {
+		_ = d.ns.Close()
+	}
 	return nil
 }
 
-// release frees what open has made.
+// closeRing closes and unmaps the ring, once. rxMu is held.
+func (d *Device) closeRing() {
+	if d.rx.mem == nil {
+		return
+	}
+	d.addDropped()
+	d.rx.close()
+}
+
+// release frees what a failed open has made.
 func (d *Device) release() {
 	if d.rx != nil {
 		d.rx.close()
