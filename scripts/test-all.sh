@@ -13,6 +13,7 @@ lint      | make -s lint
 build     | make -s build
 vectors   | scripts/vectors.sh --check
 race      | make -s race
+netns     | make -s netns
 schedules | make -s schedules
 sabotage  | make -s sabotage
 fuzz      | make -s fuzz
