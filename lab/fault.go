@@ -8,8 +8,8 @@ import (
 )
 
 // Unplug takes the carrier from both ends of a cable, of a segment (all its
-// ports), or of one rail ("cable1.0", "segment1.a"). What is on the way is
-// lost. Unplugging what is unplugged changes nothing.
+// ports), or of one rail ("cable1.0", "segment1.a"). What has not arrived by
+// then is lost, unless it is plugged in again before. Unplugging what is unplugged changes nothing.
 func (l *Lab) Unplug(target string) error { return l.carrier(target, false) }
 
 // Plug undoes Unplug.

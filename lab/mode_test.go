@@ -35,10 +35,7 @@ func TestDetectSaysWhy(t *testing.T) {
 }
 
 func TestUserNamespaceNeedsEnter(t *testing.T) {
-	s := lab.Detect().Get(lab.ModeUserNamespace)
-	if !s.OK || !s.Enter {
-		t.Skipf("needs a user namespace to enter: %s", s.Why)
-	}
+	needsEnter(t)
 	_, err := lab.New(t.Context(), lab.Pair(1, 1), lab.ModeUserNamespace)
 	if !errors.Is(err, lab.ErrMode) || !strings.Contains(err.Error(), "lab.Enter") {
 		t.Errorf("New outside: %v, want %v and what to do", err, lab.ErrMode)
@@ -85,10 +82,19 @@ func TestEntered(t *testing.T) {
 	}
 }
 
-func TestEnterPassesExitCode(t *testing.T) {
-	if s := lab.Detect().Get(lab.ModeUserNamespace); !s.OK || !s.Enter {
+func needsEnter(t *testing.T) {
+	t.Helper()
+	s := lab.Detect().Get(lab.ModeUserNamespace)
+	if !s.OK {
 		t.Skipf("needs a user namespace to enter: %s", s.Why)
 	}
+	if !s.Enter {
+		t.Skip("needs to be outside of the user namespace that TestMain has entered")
+	}
+}
+
+func TestEnterPassesExitCode(t *testing.T) {
+	needsEnter(t)
 	code, err := lab.Enter(context.Background(), lab.EnterOptions{Args: []string{"-test.run", "("}})
 	if err != nil || code != 1 {
 		t.Errorf("a program that fails: %d, %v, want 1", code, err)

@@ -55,6 +55,9 @@ type Report struct {
 	Equal     bool    `json:"equal"`
 }
 
+// rateDigits is the last digit of a measured rate that means something.
+const rateDigits = 100 * Kbit
+
 // flow is one TCP connection between two hosts. done undoes what it needed.
 type flow struct {
 	client, server net.Conn
@@ -174,7 +177,7 @@ func (r *Report) receive(c net.Conn, n uint64, start time.Time) error {
 	r.Seconds = last.Sub(start).Seconds()
 	r.StallMS = float64(stall.Microseconds()) / 1000
 	if r.Seconds > 0 {
-		r.Rate = Rate(float64(r.Bytes) * 8 / r.Seconds)
+		r.Rate = Rate(float64(r.Bytes)*8/r.Seconds) / rateDigits * rateDigits
 	}
 	if r.Bytes < n {
 		if errors.Is(err, io.EOF) {
