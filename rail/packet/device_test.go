@@ -99,3 +99,33 @@ func benchDevice(b *testing.B, size int) {
 	b.ReportMetric(float64(st.RxDropped)/float64(b.N), "dropped/frame")
 	b.ReportMetric(float64(n)/float64(b.N), "arrived/frame")
 }
+
+// TestOnlyOwnFrames sends what the filter must keep out, and then a frame that
+// it must let through.
+func TestOnlyOwnFrames(t *testing.T) {
+	a, b := pair(t, 1500)
+	to := b.Info().MAC
+	other := rail.MAC{2, 9, 9, 9, 9, 9}
+	wrongEndpoint := frame(to, 100, 1)
+	wrongEndpoint.Head[4] = 8
+	mine := frame(to, 100, 2)
+	hello := frame(rail.MAC(wire.HelloMAC), 100, 3)
+	hello.Head[0] = wire.Version<<4 | byte(wire.TypeHello)
+	if _, err := a.Send([]rail.TxFrame{frame(other, 100, 1), wrongEndpoint, hello, mine}); err != nil {
+		t.Fatal(err)
+	}
+	var got []byte
+	in := make([]rail.RxFrame, 8)
+	for len(got) < 2 {
+		n, err := b.Recv(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range in[:n] {
+			got = append(got, f.Data[len(f.Data)-1])
+		}
+	}
+	if string(got) != "\x03\x02" {
+		t.Errorf("frames %v came, want 3 (HELLO) and 2", got)
+	}
+}

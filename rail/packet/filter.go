@@ -17,12 +17,24 @@ const (
 	offEndpoint    = etherHeaderLen + 4
 )
 
+// otherHost is PACKET_OTHERHOST: a switch has flooded another host's frame.
+const otherHost = 3
+
+// otherHost is PACKET_OTHERHOST: a frame for another machine, which the device
+// shows while somebody watches it in promiscuous mode, or a switch floods.
+const otherHost = 3
+
 // filter lets through our frames that every endpoint must see (HELLO, RESET)
-// and those whose index names the endpoint.
+// and those whose index names the endpoint, if they are for this machine and
+// untagged (the kernel takes a VLAN's tag off before it shows the frame).
 func filter(endpoint uint8) ([]unix.SockFilter, error) {
 	raw, err := bpf.Assemble([]bpf.Instruction{
 		bpf.LoadAbsolute{Off: offEtherType, Size: 2},
-		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: wire.EtherType, SkipTrue: 7},
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: wire.EtherType, SkipTrue: 11},
+		bpf.LoadExtension{Num: bpf.ExtType},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: otherHost, SkipTrue: 9},
+		bpf.LoadExtension{Num: bpf.ExtVLANTagPresent},
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: 0, SkipTrue: 7},
 		bpf.LoadAbsolute{Off: offVersionType, Size: 1},
 		bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0x0f},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(wire.TypeHello), SkipTrue: 3},

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"sync/atomic"
+	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -25,7 +27,7 @@ const (
 // Size of the ring.
 const (
 	ringBytes = 16 << 20 // aimed at
-	slotsMin  = 256
+	slotsMin  = 512      // a burst of small frames takes whole slots; 33 MiB at the largest MTU
 	slotsMax  = 4096
 	blockSize = 1 << 20 // slots do not cross blocks; the kernel falls back to vmalloc
 )
@@ -33,6 +35,7 @@ const (
 // ring is a socket with a mapped receive ring. One goroutine uses it.
 type ring struct {
 	file     *os.File // owns the socket and has it in the runtime's poller
+	raw      syscall.RawConn
 	mem      []byte
 	slots    []*uint32 // the status word of each slot
 	slotSize int
@@ -72,7 +75,8 @@ func openRing(ifindex, mtu int, endpoint uint8) (r *ring, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("bind: %w", err)
 	}
-	return r, nil
+	r.raw, err = r.file.SyscallConn()
+	return r, err
 }
 
 // mapSlots sets the ring up and maps it.
@@ -148,6 +152,30 @@ func (r *ring) release() {
 		at = (at + 1) % len(r.slots)
 	}
 }
+
+// waiting counts the frames that nobody has taken.
+func (r *ring) waiting() (n int) {
+	for n < len(r.slots)-r.held && atomic.LoadUint32(r.slots[(r.head+n)%len(r.slots)])&unix.TP_STATUS_USER != 0 {
+		n++
+	}
+	return n
+}
+
+// dropped gives the kernel's count of frames that found no slot, and clears it.
+func (r *ring) dropped() (n uint64) {
+	_ = r.raw.Control(func(fd uintptr) { // fails where the ring is closed, and then has been asked
+		if st, err := unix.GetsockoptTpacketStats(int(fd), unix.SOL_PACKET, unix.PACKET_STATISTICS); err == nil {
+			n = uint64(st.Drops)
+		}
+	})
+	return n
+}
+
+// interrupt makes a reader that waits look around.
+func (r *ring) interrupt() { _ = r.file.SetReadDeadline(time.Unix(1, 0)) }
+
+// rearm undoes interrupt.
+func (r *ring) rearm() { _ = r.file.SetReadDeadline(time.Time{}) }
 
 // close unmaps the ring. No reader may be in it.
 func (r *ring) close() {

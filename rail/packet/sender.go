@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -29,22 +30,17 @@ type mmsghdr struct {
 // sender is a socket that frames leave by. One goroutine uses it.
 type sender struct {
 	file   *os.File
-	raw    rawConn
+	raw    syscall.RawConn
 	ether  [sendBatch][etherHeaderLen]byte
 	iovecs []unix.Iovec
 	msgs   [sendBatch]mmsghdr
+	pin    *pin // nil: the device has one transmit queue
 	// Arguments and results of the call that raw.Write makes, so that its
 	// function captures nothing.
 	count int
 	sent  int
 	errno unix.Errno
 	call  func(fd uintptr) bool
-}
-
-type rawConn interface {
-	Read(func(uintptr) bool) error
-	Write(func(uintptr) bool) error
-	Control(func(uintptr)) error
 }
 
 func openSender(ifindex int, mac rail.MAC, bypass bool) (s *sender, err error) {
@@ -73,17 +69,26 @@ func openSender(ifindex int, mac rail.MAC, bypass bool) (s *sender, err error) {
 	if s.raw, err = s.file.SyscallConn(); err != nil {
 		return nil, err
 	}
+	s.setMAC(mac)
+	s.call = s.sendmmsg
+	return s, nil
+}
+
+// setMAC sets the address that frames come from.
+func (s *sender) setMAC(mac rail.MAC) {
 	for i := range s.ether {
 		copy(s.ether[i][6:], mac[:])
 		s.ether[i][12], s.ether[i][13] = etherType>>8, etherType&0xff
 	}
-	s.call = s.sendmmsg
-	return s, nil
 }
 
 // send sends up to sendBatch frames and returns how many left.
 func (s *sender) send(frames []rail.TxFrame) (n int, errno unix.Errno, err error) {
 	s.prepare(frames)
+	if s.pin != nil {
+		s.pin.enter()
+		defer s.pin.leave()
+	}
 	if err := s.raw.Write(s.call); err != nil {
 		if errors.Is(err, os.ErrClosed) {
 			return 0, 0, rail.ErrClosed

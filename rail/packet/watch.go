@@ -3,55 +3,95 @@
 package packet
 
 import (
+	"errors"
 	"hash/fnv"
+	"time"
 	"unsafe"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
-
-	"github.com/tbnet2/tbnet2/rail"
 )
+
+// resubscribe is how long to wait before the kernel's messages are asked for
+// again after that failed.
+const resubscribe = 100 * time.Millisecond
 
 // watch follows the device until Close.
 func (d *Device) watch() error {
-	updates := make(chan netlink.LinkUpdate, 16)
-	err := netlink.LinkSubscribeWithOptions(updates, d.stop, netlink.LinkSubscribeOptions{
-		Namespace: &d.ns, ListExisting: true, ErrorCallback: func(error) {}})
+	updates, err := d.subscribe()
 	if err != nil {
 		return err
 	}
 	d.done.Add(1)
-	go func() {
-		defer d.done.Done()
-		for u := range updates { // the subscription closes it after stop
+	go d.follow(updates)
+	return nil
+}
+
+// subscribe asks for messages about links, the present state first.
+func (d *Device) subscribe() (<-chan netlink.LinkUpdate, error) {
+	updates := make(chan netlink.LinkUpdate, 16)
+	err := netlink.LinkSubscribeWithOptions(updates, d.stop, netlink.LinkSubscribeOptions{
+		Namespace: &d.ns, ListExisting: true, ErrorCallback: func(error) {}}) // the channel is closed then
+	return updates, err
+}
+
+// follow takes messages until Close. When some were lost (the socket's buffer
+// was full) it begins anew.
+func (d *Device) follow(updates <-chan netlink.LinkUpdate) {
+	defer d.done.Done()
+	for {
+		for u := range updates {
 			if int(u.Index) == d.ifindex {
 				d.update(u)
 			}
 		}
-	}()
-	return nil
+		for {
+			select {
+			case <-d.stop:
+				return
+			case <-time.After(resubscribe):
+			}
+			var err error
+			if updates, err = d.subscribe(); err == nil {
+				d.lookWhetherGone()
+				break
+			}
+		}
+	}
+}
+
+// lookWhetherGone notes a removal that no message told.
+func (d *Device) lookWhetherGone() {
+	h, err := netlink.NewHandleAt(d.ns, unix.NETLINK_ROUTE)
+	if err != nil {
+		return
+	}
+	defer h.Close()
+	if _, err := h.LinkByIndex(d.ifindex); errors.As(err, new(netlink.LinkNotFoundError)) {
+		d.lose()
+		d.tell()
+	}
 }
 
 // update takes one message about the device.
 func (d *Device) update(u netlink.LinkUpdate) {
 	before := d.Info()
 	if u.Header.Type == unix.RTM_DELLINK {
-		d.setGone()
+		d.lose()
 	} else {
 		d.see(u.Link.Attrs())
 		_ = inNetNS(d.ns, func() error { d.learnSpeed(); return nil })
 	}
 	after := d.Info()
-	if before == after {
-		return
+	if before.MAC != after.MAC {
+		d.newMAC.Store(true)
 	}
 	if before.MTU != after.MTU {
 		d.rebuild.Store(true)
-		d.wake()
+		d.rx.Load().interrupt()
 	}
-	select {
-	case d.changed <- struct{}{}:
-	default: // a value is waiting already
+	if before != after {
+		d.tell()
 	}
 }
 
@@ -62,6 +102,7 @@ func (d *Device) see(a *netlink.LinkAttrs) {
 	d.info.Name, d.info.MTU = d.name, min(a.MTU, mtuMost)
 	copy(d.info.MAC[:], a.HardwareAddr)
 	d.info.Carrier = a.RawFlags&unix.IFF_RUNNING != 0 && a.RawFlags&unix.IFF_UP != 0
+	d.carrier.Store(d.info.Carrier)
 	d.info.Group = d.group
 	if d.group == 0 {
 		h := fnv.New64a()
@@ -70,15 +111,16 @@ func (d *Device) see(a *netlink.LinkAttrs) {
 	}
 }
 
-// mtuMost is the longest frame that the wire format can tell, in bytes.
-const mtuMost = 65535
-
-// setGone notes that the device does not exist any more: no carrier, for good.
-func (d *Device) setGone() {
+// lose notes that there is no carrier: the device does not exist any more.
+func (d *Device) lose() {
 	d.infoMu.Lock()
 	defer d.infoMu.Unlock()
-	d.gone, d.info.Carrier = true, false
+	d.info.Carrier = false
+	d.carrier.Store(false)
 }
+
+// mtuMost is the longest frame that the wire format can tell, in bytes.
+const mtuMost = 65535
 
 // ethtoolCmd is struct ethtool_cmd (linux/ethtool.h).
 type ethtoolCmd struct {
@@ -119,5 +161,3 @@ func (d *Device) learnSpeed() {
 	defer d.infoMu.Unlock()
 	d.info.Rate = mbps * 1_000_000
 }
-
-var _ rail.Device = (*Device)(nil)
