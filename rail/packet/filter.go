@@ -17,9 +17,6 @@ const (
 	offEndpoint    = etherHeaderLen + 4
 )
 
-// otherHost is PACKET_OTHERHOST: a switch has flooded another host's frame.
-const otherHost = 3
-
 // otherHost is PACKET_OTHERHOST: a frame for another machine, which the device
 // shows while somebody watches it in promiscuous mode, or a switch floods.
 const otherHost = 3
