@@ -182,12 +182,20 @@ func (d *Device) Close() error {
 	d.rx.Load().interrupt()
 	d.rxMu.Lock() // Recv has left
 	defer d.rxMu.Unlock()
-	d.rxDropped.Add(d.rx.Load().dropped())
-	d.release()
+	if r := d.rx.Load(); r.held == 0 {
+		d.closeRing(r)
+	} // else the reader still has frames of the ring, and its next Recv closes it
+	_ = d.ns.Close()
 	return nil
 }
 
-// release frees what open has made.
+// closeRing closes and unmaps the ring. rxMu is held.
+func (d *Device) closeRing(r *ring) {
+	d.rxDropped.Add(r.dropped())
+	r.close()
+}
+
+// release frees what a failed open has made.
 func (d *Device) release() {
 	if r := d.rx.Load(); r != nil {
 		r.close()

@@ -181,7 +181,7 @@ func (r *ring) rearm() { _ = r.file.SetReadDeadline(time.Time{}) }
 func (r *ring) close() {
 	if r.mem != nil {
 		_ = unix.Munmap(r.mem)
-		r.mem, r.slots = nil, nil
+		r.mem, r.slots, r.held = nil, nil, 0
 	}
 	_ = r.file.Close()
 }
