@@ -126,7 +126,11 @@ func (c *client) call(ctx context.Context, req Request) (json.RawMessage, error)
 		if err := req.decode(&args); err != nil {
 			return nil, err
 		}
-		return answer(struct{}{}, b.Events(ctx, args.Follow, func(e Event) error { return c.event(req, e) }))
+		err := b.Events(ctx, args.Follow, func(e Event) error { return c.event(req, e) })
+		if err == nil && args.Follow && c.server.ctx.Err() != nil {
+			err = Errorf(CodeInternal, "the daemon is stopping")
+		}
+		return answer(struct{}{}, err)
 	case OpBench:
 		return c.bench(ctx, req)
 	case OpReload:

@@ -84,6 +84,7 @@ func TestNothingIsLeft(t *testing.T) {
 
 func TestFailedBuildLeavesNothing(t *testing.T) {
 	mode := netMode(t)
+	build(t, lab.Pair(1, 1), mode) // what is opened once, such as the poller, is open now
 	before := look(t)
 	topo := lab.Pair(1, 2)
 	topo.Hosts[1].Name = "taken"
