@@ -5,6 +5,7 @@ package userstack
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync"
 
 	"gvisor.dev/gvisor/pkg/tcpip"
@@ -27,10 +28,12 @@ const nic tcpip.NICID = 1
 // Stack is a TCP/IP host on a port. Its methods may be called from any
 // goroutine.
 type Stack struct {
-	cfg   Config
-	port  fabric.Port
-	net   *stack.Stack
-	link  *endpoint
+	cfg  Config
+	port fabric.Port
+	net  *stack.Stack
+	link *endpoint
+
+	mu    sync.Mutex // guards addrs
 	addrs []netip.Prefix
 
 	once sync.Once
@@ -115,12 +118,18 @@ func (s *Stack) AddAddress(p netip.Prefix) error {
 		return fmt.Errorf("userstack: address %v: %v", p, err)
 	}
 	s.net.AddRoute(tcpip.Route{Destination: a.AddressWithPrefix.Subnet(), NIC: nic})
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.addrs = append(s.addrs, p)
 	return nil
 }
 
 // Addresses are the host's, automatic ones first.
-func (s *Stack) Addresses() []netip.Prefix { return append([]netip.Prefix(nil), s.addrs...) }
+func (s *Stack) Addresses() []netip.Prefix {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.addrs)
+}
 
 // MTU is the IP MTU at the moment, bytes.
 func (s *Stack) MTU() int { return int(s.link.MTU()) }
