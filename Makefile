@@ -9,6 +9,11 @@ FUZZTIME ?= 20s
 SCHEDULES ?= 10000
 PREFIX  ?= /usr/local
 DESTDIR ?=
+SHELL   := bash
+
+# Tests tell what they skip and why; of a package that passed nothing else.
+GOTEST  := set -o pipefail; $(GO) test -v -count=1
+QUIET   := | awk -f scripts/quiet.awk
 
 .PHONY: help demo build test check race schedules fuzz netns vectors sabotage lint bench-core install uninstall clean deps
 
@@ -32,13 +37,14 @@ lint: ## gofmt, go vet, staticcheck, and the rules of test/rules
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these files"; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
-	$(GO) test ./test/rules
+	$(GO) test -count=1 ./test/rules
+	@if command -v shellcheck >/dev/null; then shellcheck scripts/*.sh packaging/*.sh .ci/run; fi
 
 check: ## all Go tests, without the race detector
-	$(GO) test -count=1 -shuffle=on ./...
+	$(GOTEST) -shuffle=on ./... $(QUIET)
 
 race: ## Go tests with the race detector, but for the end-to-end ones
-	$(GO) test -count=1 -race -shuffle=on -timeout 20m $$($(GO) list ./... | grep -v /test/)
+	$(GOTEST) -race -shuffle=on -timeout 18m $$($(GO) list ./... | grep -v /test/) $(QUIET)
 
 schedules: ## the transport core's random schedules
 	$(GO) test -count=1 ./transport -run 'TestSchedules$$' -schedules=$(SCHEDULES)
@@ -47,7 +53,7 @@ fuzz: ## every fuzz target for FUZZTIME
 	@scripts/fuzz.sh $(FUZZTIME)
 
 netns: ## the end-to-end tests in network namespaces, one package at a time: they keep time
-	$(GO) test -count=1 -p 1 ./test/...
+	$(GOTEST) -p 1 -timeout 18m ./test/... $(QUIET)
 
 vectors: ## generate test/vectors from the C header again
 	@scripts/vectors.sh
@@ -57,6 +63,9 @@ sabotage: ## tests must fail when what they test is broken on purpose
 
 bench-core: ## cost of a frame in the transport core against a channel hop
 	$(GO) run ./test/bench/core -out $(BUILD)/bench/core.json
+
+bench-%: ## any other benchmark of test/bench, into build/bench
+	$(GO) run ./test/bench/$* -out $(BUILD)/bench/$*.json
 
 install: build ## install tbnetctl, its unit, completions and rules
 	DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) packaging/install.sh install $(BUILD)/bin/tbnetctl
