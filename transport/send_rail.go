@@ -45,11 +45,6 @@ func newSendRail(now Time, c RailConfig) *sendRail {
 // payload is how many packet bytes fit a frame whose head has n bytes.
 func (r *sendRail) payload(head int) int { return r.mtu - head }
 
-// open reports whether the rail may carry new frames at all.
-func (r *sendRail) open() bool {
-	return r.health.state == RailUp && r.inUse && !r.busy
-}
-
 // hasWindow reports whether size more bytes may be in flight. One frame always
 // may, so that a window below a frame does not stop the rail.
 func (r *sendRail) hasWindow(size int) bool {

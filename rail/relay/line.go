@@ -27,11 +27,10 @@ type line struct {
 	from, to *port
 	unsent   atomic.Uint64
 
-	mu     sync.Mutex // guards what follows
-	queue  []flight   // in order of arrival
-	closed bool
-	wake   chan struct{}
-	quit   chan struct{}
+	mu    sync.Mutex // guards queue
+	queue []flight   // in order of arrival
+	wake  chan struct{}
+	quit  chan struct{}
 }
 
 func newLine(r *Relay, m *model.Link, from, to *port) *line {
