@@ -17,7 +17,7 @@ import (
 
 // New gives a fresh network namespace with its loopback up. It skips the test
 // where the kernel does not allow one (CAP_SYS_ADMIN is needed, as root or in
-// a user namespace: unshare -rn go test).
+// a user namespace, which Enter makes).
 func New(tb testing.TB) netns.NsHandle {
 	tb.Helper()
 	var made netns.NsHandle
@@ -57,10 +57,18 @@ func Handle(tb testing.TB, ns netns.NsHandle) *netlink.Handle {
 // Veth joins two namespaces by a pair of devices of one MTU (bytes), both up.
 func Veth(tb testing.TB, a, b netns.NsHandle, nameA, nameB string, mtu int) {
 	tb.Helper()
+	VethQueues(tb, a, b, nameA, nameB, mtu, 1)
+}
+
+// VethQueues is Veth with several transmit and receive queues.
+func VethQueues(tb testing.TB, a, b netns.NsHandle, nameA, nameB string, mtu, queues int) {
+	tb.Helper()
 	h := Handle(tb, a)
 	err := h.LinkAdd(&netlink.Veth{
-		LinkAttrs: netlink.LinkAttrs{Name: nameA, MTU: mtu, Namespace: netlink.NsFd(a), TxQLen: 1000},
-		PeerName:  nameB, PeerMTU: uint32(mtu), PeerNamespace: netlink.NsFd(b),
+		LinkAttrs: netlink.LinkAttrs{Name: nameA, MTU: mtu, Namespace: netlink.NsFd(a), TxQLen: 1000,
+			NumTxQueues: queues, NumRxQueues: queues},
+		PeerNumTxQueues: uint32(queues), PeerNumRxQueues: uint32(queues),
+		PeerName: nameB, PeerMTU: uint32(mtu), PeerNamespace: netlink.NsFd(b),
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -109,10 +109,10 @@ func (d *Device) open(c Config) (err error) {
 	d.ifindex = a.Index
 	d.see(a)
 	return inNetNS(d.ns, func() error {
-		d.learnSpeed()
 		if d.tx, err = openSender(d.ifindex, d.Info().MAC, c.Bypass); err != nil {
 			return err
 		}
+		d.learnSpeed()
 		if a.NumTxQueues > 1 {
 			if d.tx.pin, err = newPin(d.ifindex); err != nil {
 				return fmt.Errorf("pin to one of %d transmit queues: %w", a.NumTxQueues, err)

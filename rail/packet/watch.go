@@ -4,17 +4,17 @@ package packet
 
 import (
 	"errors"
+	"fmt"
 	"hash/fnv"
 	"time"
-	"unsafe"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 )
 
-// resubscribe is how long to wait before the kernel's messages are asked for
-// again after that failed.
-const resubscribe = 100 * time.Millisecond
+// lookEvery is how often the driver is asked whether it has a carrier. The
+// kernel tells of a loss at once, but of the next one only a second later.
+const lookEvery = 40 * time.Millisecond
 
 // watch follows the device until Close.
 func (d *Device) watch() error {
@@ -32,56 +32,76 @@ func (d *Device) subscribe() (<-chan netlink.LinkUpdate, error) {
 	updates := make(chan netlink.LinkUpdate, 16)
 	err := netlink.LinkSubscribeWithOptions(updates, d.stop, netlink.LinkSubscribeOptions{
 		Namespace: &d.ns, ListExisting: true, ErrorCallback: func(error) {}}) // the channel is closed then
-	return updates, err
+	if err != nil {
+		return nil, fmt.Errorf("watch links: %w", err)
+	}
+	return updates, nil
 }
 
 // follow takes messages until Close. When some were lost (the socket's buffer
 // was full) it begins anew.
 func (d *Device) follow(updates <-chan netlink.LinkUpdate) {
 	defer d.done.Done()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
 	for {
-		for u := range updates {
-			if int(u.Index) == d.ifindex {
+		select {
+		case u, ok := <-updates:
+			if !ok {
+				updates = nil
+			} else if int(u.Index) == d.ifindex {
 				d.update(u)
 			}
-		}
-		for {
-			select {
-			case <-d.stop:
-				return
-			case <-time.After(resubscribe):
+		case <-tick.C:
+			if updates == nil {
+				updates, _ = d.subscribe() // on failure again with the next tick
+				d.refresh()
 			}
-			var err error
-			if updates, err = d.subscribe(); err == nil {
-				d.lookWhetherGone()
-				break
+			if d.hasLink() != d.carrier.Load() {
+				d.refresh()
 			}
+		case <-d.stop:
+			if updates != nil {
+				for range updates { // until the subscription has ended
+				}
+			}
+			return
 		}
 	}
 }
 
-// lookWhetherGone notes a removal that no message told.
-func (d *Device) lookWhetherGone() {
+// refresh asks for the device's state.
+func (d *Device) refresh() {
 	h, err := netlink.NewHandleAt(d.ns, unix.NETLINK_ROUTE)
 	if err != nil {
-		return
+		return // the next tick tries again
 	}
 	defer h.Close()
-	if _, err := h.LinkByIndex(d.ifindex); errors.As(err, new(netlink.LinkNotFoundError)) {
-		d.lose()
-		d.tell()
+	link, err := h.LinkByIndex(d.ifindex)
+	switch {
+	case errors.As(err, new(netlink.LinkNotFoundError)):
+		d.change(d.lose)
+	case err == nil:
+		d.change(func() { d.see(link.Attrs()) })
 	}
 }
 
 // update takes one message about the device.
 func (d *Device) update(u netlink.LinkUpdate) {
-	before := d.Info()
 	if u.Header.Type == unix.RTM_DELLINK {
-		d.lose()
-	} else {
-		d.see(u.Link.Attrs())
-		_ = inNetNS(d.ns, func() error { d.learnSpeed(); return nil })
+		d.change(d.lose)
+		return
 	}
+	d.change(func() {
+		d.see(u.Link.Attrs())
+		d.learnSpeed()
+	})
+}
+
+// change runs what may change Info, and tells who must know.
+func (d *Device) change(f func()) {
+	before := d.Info()
+	f()
 	after := d.Info()
 	if before.MAC != after.MAC {
 		d.newMAC.Store(true)
@@ -101,7 +121,7 @@ func (d *Device) see(a *netlink.LinkAttrs) {
 	defer d.infoMu.Unlock()
 	d.info.Name, d.info.MTU = d.name, min(a.MTU, mtuMost)
 	copy(d.info.MAC[:], a.HardwareAddr)
-	d.info.Carrier = a.RawFlags&unix.IFF_RUNNING != 0 && a.RawFlags&unix.IFF_UP != 0
+	d.info.Carrier = a.RawFlags&unix.IFF_RUNNING != 0 && a.RawFlags&unix.IFF_LOWER_UP != 0
 	d.carrier.Store(d.info.Carrier)
 	d.info.Group = d.group
 	if d.group == 0 {
@@ -121,43 +141,3 @@ func (d *Device) lose() {
 
 // mtuMost is the longest frame that the wire format can tell, in bytes.
 const mtuMost = 65535
-
-// ethtoolCmd is struct ethtool_cmd (linux/ethtool.h).
-type ethtoolCmd struct {
-	cmd, supported, advertising uint32
-	speed                       uint16
-	duplex, port, phy, trx      uint8
-	autoneg, mdio               uint8
-	maxTx, maxRx                uint32
-	speedHi                     uint16
-	_                           [14]byte
-}
-
-// ifreqEthtool is struct ifreq with a pointer.
-type ifreqEthtool struct {
-	name [unix.IFNAMSIZ]byte
-	data unsafe.Pointer
-	_    [16]byte
-}
-
-// learnSpeed asks the driver for the link's speed. The thread is in the
-// device's namespace.
-func (d *Device) learnSpeed() {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return
-	}
-	defer unix.Close(fd)
-	const getSettings = 1 // ETHTOOL_GSET: old, and every driver is asked through it
-	cmd := ethtoolCmd{cmd: getSettings}
-	req := ifreqEthtool{data: unsafe.Pointer(&cmd)}
-	copy(req.name[:unix.IFNAMSIZ-1], d.name)
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&req)))
-	mbps := uint64(cmd.speedHi)<<16 | uint64(cmd.speed)
-	if errno != 0 || mbps == 0 || mbps >= 1<<32-1 || mbps == 0xffff {
-		mbps = 0
-	}
-	d.infoMu.Lock()
-	defer d.infoMu.Unlock()
-	d.info.Rate = mbps * 1_000_000
-}

@@ -40,7 +40,7 @@ func Run(t *testing.T, open func(tb testing.TB) Pair) {
 		run  func(*testing.T, Pair)
 	}{
 		{"Content", content},
-		{"Order", order},
+		{"Order", Order},
 		{"Parts", parts},
 		{"Addresses", addresses},
 		{"BothWays", bothWays},

@@ -31,8 +31,9 @@ func content(t *testing.T, p Pair) {
 	finish(t, p.B, in)
 }
 
-// order: batches of mixed sizes arrive first in, first out.
-func order(t *testing.T, p Pair) {
+// Order is the part of the contract that says first in, first out: batches of
+// mixed sizes.
+func Order(t *testing.T, p Pair) {
 	in := reader(p.B)
 	to := p.B.Info().MAC
 	size := func(seq uint32) int { return frameMin + int(seq*977)%(1500-frameMin+1) }
