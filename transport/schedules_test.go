@@ -77,7 +77,7 @@ func newSchedule(t *testing.T, seed uint64) *schedule {
 	}
 	for i := range lines {
 		for r := range rails {
-			lines[i] = append(lines[i], &line{bytesPerMs: max(4000, s.mtus[r]) << pick.IntN(8), delay: Time(pick.IntN(2000)) * Microsecond,
+			lines[i] = append(lines[i], &line{bytesPerMs: max(16000, s.mtus[r]) << pick.IntN(7), delay: Time(pick.IntN(2000)) * Microsecond,
 				jitter: Time(pick.IntN(2)*pick.IntN(300)) * Microsecond})
 		}
 	}
@@ -189,8 +189,13 @@ func (s *schedule) heal() {
 	}
 }
 
-// idle reports whether every packet is done with and every frame has landed.
+// idle reports whether every packet is done with, at both ends.
 func (s *schedule) idle() bool {
+	for _, n := range s.nodes {
+		if n.assoc.recv.stats.ParkedPackets > 0 {
+			return false // a SKIP is on its way
+		}
+	}
 	return s.budget[0]+s.budget[1]+s.nodes[0].open+s.nodes[1].open == 0
 }
 

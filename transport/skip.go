@@ -18,12 +18,10 @@ func (s *Sender) giveUpOld(now Time) {
 			if p == nil {
 				continue // acknowledged, or given up
 			}
-			if p.firstSent > limit {
-				break
+			if p.firstSent > limit || !p.displaced {
+				break // what is only under way may not be skipped, nor anything behind it
 			}
-			if p.displaced {
-				s.giveUp(i, p)
-			}
+			s.giveUp(i, p)
 		}
 	}
 }
