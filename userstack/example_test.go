@@ -70,6 +70,7 @@ func ExampleStack_Dial() {
 // A host's names come from its UUID and are always the same.
 func ExampleLinkLocal6() {
 	id := uuid.MustParse("00000000-0000-4000-8000-00000000000a")
-	fmt.Println(userstack.LinkLocal6(id) == userstack.LinkLocal6(id), userstack.LinkLocal6(id).IsLinkLocalUnicast())
+	later := uuid.MustParse(id.String())
+	fmt.Println(userstack.LinkLocal6(id) == userstack.LinkLocal6(later), userstack.LinkLocal6(id).IsLinkLocalUnicast())
 	// Output: true true
 }

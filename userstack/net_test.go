@@ -142,7 +142,7 @@ func TestConfigRefusals(t *testing.T) {
 
 func TestAutomaticNamesAreStable(t *testing.T) {
 	one, two := hostID("one"), hostID("two")
-	if userstack.MAC(one) != userstack.MAC(one) || userstack.MAC(one) == userstack.MAC(two) || userstack.MAC(one)[0] != 2 {
+	if userstack.MAC(one) != userstack.MAC(hostID("one")) || userstack.MAC(one) == userstack.MAC(two) || userstack.MAC(one)[0] != 2 {
 		t.Errorf("MACs %v, %v", userstack.MAC(one), userstack.MAC(two))
 	}
 	for i := range 1000 {
