@@ -12,16 +12,16 @@ if [ "${1:-}" = --one ]; then
 		said=$(go test -run '^$' -fuzz "^$4\$" -fuzztime "$2" -parallel 1 "$3" 2>&1) || status=$?
 		# On a busy machine go test may end a target in the midst of an input and
 		# call that a failure; a failure of the target has an input.
-		if [ $status -eq 0 ] || [ $try -eq 2 ] || ! grep -q 'context deadline exceeded' <<<"$said" ||
+		if [ "$status" -eq 0 ] || [ $try -eq 2 ] || ! grep -q 'context deadline exceeded' <<<"$said" ||
 			grep -qE 'Failing input written|failure while testing seed' <<<"$said"; then
 			break
 		fi
 	done
-	if [ $status -eq 0 ]; then
+	if [ "$status" -eq 0 ]; then
 		said=$(grep -E '^ok|execs:' <<<"$said" | tail -n 2)
 	fi
 	printf 'fuzz %s %s\n%s\n' "$3" "$4" "$said"
-	exit $status
+	exit "$status"
 fi
 
 time=${1:-20s}
