@@ -48,6 +48,12 @@ func look(t *testing.T) traces {
 	return m
 }
 
+// within reports whether there is no more than in m. Less may be: what earlier
+// tests had open goes when its other end does.
+func (n traces) within(m traces) bool {
+	return n.namespaces <= m.namespaces && n.links <= m.links && n.files <= m.files && n.named <= m.named
+}
+
 func glob(t *testing.T, pattern string) []string {
 	t.Helper()
 	paths, err := filepath.Glob(pattern)
@@ -77,7 +83,7 @@ func TestNothingIsLeft(t *testing.T) {
 		}
 	}
 	var after traces
-	if err := poll("as before", func() bool { after = look(t); return after == before }); err != nil {
+	if err := poll("no more than before", func() bool { after = look(t); return after.within(before) }); err != nil {
 		t.Errorf("after 50 labs: %+v, before: %+v", after, before)
 	}
 }
@@ -105,5 +111,5 @@ func TestFailedBuildLeavesNothing(t *testing.T) {
 			t.Fatal("Serve succeeds where a name is taken")
 		}
 	}
-	eventually(t, "as before", func() bool { return look(t) == before })
+	eventually(t, "no more than before", func() bool { return look(t).within(before) })
 }
