@@ -15,7 +15,7 @@ SHELL   := bash
 GOTEST  := set -o pipefail; $(GO) test -v -count=1
 QUIET   := | awk -f scripts/quiet.awk
 
-.PHONY: help demo build test check race schedules fuzz netns vectors sabotage lint bench-core install uninstall clean deps
+.PHONY: help demo build test check race schedules fuzz netns vectors sabotage lint bench-core bench-relay allocs install uninstall clean deps
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ schedules: ## the transport core's random schedules
 fuzz: ## every fuzz target for FUZZTIME
 	@scripts/fuzz.sh $(FUZZTIME)
 
+allocs: ## what must not allocate, without the race detector, which does
+	$(GO) test -count=1 -run 'Alloc|Contract' ./transport ./tap ./rail/mem ./rail/packet
+
 netns: ## the end-to-end tests in network namespaces, one package at a time: they keep time
 	$(GOTEST) -p 1 -timeout 18m ./test/... $(QUIET)
 
@@ -66,6 +69,9 @@ bench-core: ## cost of a frame in the transport core against a channel hop
 
 bench-%: ## any other benchmark of test/bench, into build/bench
 	$(GO) run ./test/bench/$* -out $(BUILD)/bench/$*.json
+
+bench-relay: ## what the simulated cable between real devices carries at most
+	$(GO) test -run '^$$' -bench RelayCeiling -benchtime 20000x ./rail/relay
 
 install: build ## install tbnetctl, its unit, completions and rules
 	DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) packaging/install.sh install $(BUILD)/bin/tbnetctl

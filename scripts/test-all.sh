@@ -15,13 +15,14 @@ lint      | make -s lint
 build     | make -s build
 vectors   | scripts/vectors.sh --check
 race      | make -s race
+allocs    | make -s allocs
 netns     | make -s netns
 schedules | make -s schedules
 sabotage  | make -s sabotage
 fuzz      | make -s fuzz
 demo      | make -s demo
 demo-user | scripts/demo-user.sh
-bench     | make -s bench-core
+bench     | make -s bench-core bench-relay
 TABLE
 }
 
