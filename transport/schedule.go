@@ -30,10 +30,11 @@ func (s *Sender) pickShortest(n need) *sendRail {
 	var best *sendRail
 	bestTime := Never
 	for _, r := range s.active {
-		if !s.admits(r, n) {
+		size := n.size(r)
+		if !s.admits(r, n, size) {
 			continue
 		}
-		if t := r.expected(n.size(r)); t < bestTime {
+		if t := r.expected(size); t < bestTime {
 			best, bestTime = r, t
 		}
 	}
@@ -44,7 +45,7 @@ func (s *Sender) pickShortest(n need) *sendRail {
 func (s *Sender) pickNext(n need) *sendRail {
 	for i := range s.active {
 		r := s.active[(s.turn+i)%len(s.active)]
-		if s.admits(r, n) {
+		if s.admits(r, n, n.size(r)) {
 			s.turn = (s.turn + i + 1) % len(s.active)
 			return r
 		}
@@ -57,15 +58,15 @@ func (s *Sender) pickHashed(n need) *sendRail {
 	if len(s.active) == 0 {
 		return nil
 	}
-	if r := s.active[int(n.channel)%len(s.active)]; s.admits(r, n) {
+	if r := s.active[int(n.channel)%len(s.active)]; s.admits(r, n, n.size(r)) {
 		return r
 	}
 	return nil
 }
 
-// admits reports whether r can take the fragment now, and counts why not.
-func (s *Sender) admits(r *sendRail, n need) bool {
-	size := n.size(r)
+// admits reports whether r can take the fragment, in a frame of size bytes, now,
+// and counts why not.
+func (s *Sender) admits(r *sendRail, n need, size int) bool {
 	switch {
 	case r.busy || !r.ledger.room():
 		return false

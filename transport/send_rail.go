@@ -13,6 +13,7 @@ type sendRail struct {
 	probe    mtuProbe
 
 	backlog   Time   // until the path is idle, by the rate; see look
+	queue     Time   // how long the path is busy with what is in flight; see weigh
 	served    Time   // of what is in flight, at most; see look
 	idleAt    Time   // backlog's end, running clock
 	credit    uint64 // ledger.bytes may grow to this
@@ -56,10 +57,13 @@ func (r *sendRail) hasCredit(size int) bool { return r.ledger.bytes+uint64(size)
 
 // expected is when a frame of size bytes would arrive, from now.
 func (r *sendRail) expected(size int) Time {
-	e := &r.estimate
-	all := e.timeFor(r.ledger.inFlight)
-	queue := max(all-r.served, min(all, r.backlog))
-	return queue + e.timeFor(size) + e.delay
+	return r.queue + r.estimate.timeFor(size) + r.estimate.delay
+}
+
+// weigh works out how long the path will be busy with what is in flight.
+func (r *sendRail) weigh() {
+	all := r.estimate.timeFor(r.ledger.inFlight)
+	r.queue = max(all-r.served, min(all, r.backlog))
 }
 
 // look prepares a burst: how long the path will still be busy, and at most has
@@ -71,12 +75,14 @@ func (r *sendRail) look(run Time) {
 	if l := &r.ledger; l.len() > 0 {
 		r.served = min(run-l.at(l.una).sentAt, run-r.health.progress+r.estimate.leastRTT())
 	}
+	r.weigh()
 }
 
 // load notes a frame sent in the burst that look prepared.
 func (r *sendRail) load(run Time, size int) {
 	r.backlog += r.estimate.timeFor(size)
 	r.idleAt = run + r.backlog
+	r.weigh()
 }
 
 // setMTU takes what a probe has proven.

@@ -182,7 +182,7 @@ func (s *Sender) pickResend(w *span, n need) *sendRail {
 	if s.cfg.Retransmit || !s.activeSet.Has(w.rail) {
 		return s.pick(n)
 	}
-	if r := s.rails[w.rail]; s.admits(r, n) {
+	if r := s.rails[w.rail]; s.admits(r, n, n.size(r)) {
 		return r
 	}
 	return nil
