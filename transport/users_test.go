@@ -92,9 +92,9 @@ func TestU14_EqualRailsOneFlow(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, retransmit %v", tt.name, retransmit), func(t *testing.T) {
 				w := newPaths(t, 14, Config{Retransmit: retransmit}, tt.paths...)
 				w.saturate(w.nodes[0], 0, tt.size)
-				span := 100 * ms
+				span := 80 * ms
 				if w.capacity(ms) > 4*gigabit {
-					span = 25 * ms
+					span = 15 * ms
 				}
 				if got := w.perMille(span, span); got < tt.want {
 					t.Errorf("%d/1000 of the sum (simulated), want %d", got, tt.want)
