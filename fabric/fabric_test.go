@@ -109,7 +109,7 @@ func (c *counter) handle(f *Fabric) func([]transport.Delivery) { return c.handle
 func (c *counter) handleOf(p Port) func([]transport.Delivery) {
 	return func(batch []transport.Delivery) {
 		if c.slow > 0 {
-			time.Sleep(c.slow)
+			<-time.After(c.slow)
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
