@@ -99,8 +99,6 @@ type counter struct {
 	next   uint64
 	missed uint64 // that did not come
 	bad    string
-	last   time.Time
-	gap    time.Duration // longest between two packets
 	slow   time.Duration // what each batch takes
 }
 
@@ -133,26 +131,12 @@ func (c *counter) take(got uint64, data []byte) {
 	}
 	c.missed += got - c.next
 	c.next = got + 1
-	now := time.Now()
-	if !c.last.IsZero() {
-		c.gap = max(c.gap, now.Sub(c.last))
-	}
-	c.last = now
 }
 
 func (c *counter) seen() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.next
-}
-
-// stall gives the longest gap and forgets it.
-func (c *counter) stall() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	gap := c.gap
-	c.gap = 0
-	return gap
 }
 
 // complete checks that all came, in order and intact.
