@@ -25,20 +25,66 @@ func (s *Sender) pick(n need) *sendRail {
 	return s.pickShortest(n)
 }
 
+// ranking keeps when each rail would deliver a fragment, so that a burst of
+// fragments of one kind asks every rail once, and then only those that it has
+// loaded.
+type ranking struct {
+	of     need
+	most   int    // frame of an active rail, bytes: nothing larger makes a difference
+	times  []Time // by place among the active rails; Never: it may not carry the fragment
+	loaded int    // place of the rail that was loaded since; -1: none
+	valid  bool
+}
+
+// begin prepares for a burst.
+func (k *ranking) begin(active []*sendRail) {
+	k.valid, k.most = false, 0
+	for _, r := range active {
+		k.most = max(k.most, r.mtu)
+	}
+}
+
 // pickShortest gives the rail with the shortest expected delivery.
 func (s *Sender) pickShortest(n need) *sendRail {
-	var best *sendRail
-	bestTime := Never
-	for _, r := range s.active {
-		size := n.size(r)
-		if !s.admits(r, n, size) {
-			continue
-		}
-		if t := r.expected(size); t < bestTime {
-			best, bestTime = r, t
+	k := &s.ranking
+	n.left, n.channel = min(n.left, k.most), 0
+	switch {
+	case !k.valid || k.of != n:
+		s.rankAll(n)
+	case k.loaded >= 0:
+		k.times[k.loaded] = s.rank(s.active[k.loaded], n)
+	}
+	best, bestTime := -1, Never
+	for i, t := range k.times {
+		if t < bestTime {
+			best, bestTime = i, t
 		}
 	}
-	return best
+	k.loaded = best
+	if best < 0 {
+		return nil
+	}
+	return s.active[best]
+}
+
+// rankAll asks every rail. Weights depend on what the others carried, so that
+// rails with weights are asked each time.
+func (s *Sender) rankAll(n need) {
+	k := &s.ranking
+	k.of, k.valid, k.times = n, true, k.times[:0]
+	for _, r := range s.active {
+		k.times = append(k.times, s.rank(r, n))
+		k.valid = k.valid && r.Weight == 0
+	}
+}
+
+// rank gives when r would deliver a fragment; Never where it may not carry it.
+func (s *Sender) rank(r *sendRail, n need) Time {
+	size := n.size(r)
+	if !s.admits(r, n, size) {
+		return Never
+	}
+	return r.expected(size)
 }
 
 // pickNext gives the next rail in turn that has room.

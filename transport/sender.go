@@ -16,6 +16,7 @@ type Sender struct {
 	railSet   RailSet
 	active    []*sendRail // may carry data, by id
 	activeSet RailSet
+	ranking   ranking
 	turn      int // of RoundRobin
 
 	channels    [wire.Channels]sendChannel
@@ -115,6 +116,7 @@ func (s *Sender) Transmit(now Time, b *Burst) (more bool) {
 		s.sealAll(b)
 		return true
 	}
+	s.ranking.begin(s.active)
 	more = s.sendResends(now, b)
 	if !more {
 		more = s.sendQueued(now, b)
@@ -182,6 +184,7 @@ func (s *Sender) pickResend(w *span, n need) *sendRail {
 	if s.cfg.Retransmit || !s.activeSet.Has(w.rail) {
 		return s.pick(n)
 	}
+	s.ranking.valid = false // it is loaded without its pick
 	if r := s.rails[w.rail]; s.admits(r, n, n.size(r)) {
 		return r
 	}
