@@ -147,21 +147,18 @@ func (s *sender) flush() {
 	s.port.Flush()
 }
 
-// read reads one frame with its header. Before it waits for one, it flushes.
+// read reads one frame with its header, and waits for one.
 func (s *sender) read(buf []byte) (int, error) {
 	s.buf = buf
-	for {
-		if err := s.d.conn.Read(s.readOnce); err != nil {
-			return 0, err
-		}
-		if s.err != unix.EAGAIN {
-			return s.n, s.err
-		}
-		s.flush()
+	if err := s.d.conn.Read(s.readOnce); err != nil {
+		return 0, err
 	}
+	return s.n, s.err
 }
 
-// tryRead returns false to wait until the netdev has a frame.
+// tryRead returns false to wait until the netdev has a frame. It flushes
+// before, in the callback: the poller remembers a frame that comes meanwhile,
+// so that nothing has to be read again in vain.
 func (s *sender) tryRead(fd uintptr) bool {
 	for {
 		s.n, s.err = unix.Read(int(fd), s.buf)
@@ -169,7 +166,13 @@ func (s *sender) tryRead(fd uintptr) bool {
 			break
 		}
 	}
-	return s.err != unix.EAGAIN || s.pending > 0
+	if s.err != unix.EAGAIN {
+		return true
+	}
+	if s.pending > 0 {
+		s.flush()
+	}
+	return false
 }
 
 func (s *sender) readError(err error) error {
