@@ -27,6 +27,7 @@ type endpoint struct {
 	dispatcher stack.NetworkDispatcher
 	onClose    func()
 
+	acks  delayedACK
 	out   sync.Pool // of *outgoing
 	stats counters
 }
@@ -51,6 +52,10 @@ func newEndpoint(port fabric.Port, mac [6]byte, mtu int) *endpoint {
 		o.Done = func(*transport.Packet, transport.Outcome) { e.recycle(o) }
 		return o
 	}
+	e.acks.late = func(pkt *stack.PacketBuffer) {
+		_ = e.write(pkt) // counted; the next one says as much
+		e.port.Flush()
+	}
 	port.Handle(e.receive)
 	return e
 }
@@ -68,11 +73,24 @@ func (e *endpoint) recycle(o *outgoing) {
 // room in the port; what else does not fit is dropped and counted, as it may
 // come from the delivery of a packet, which must not wait.
 func (e *endpoint) WritePackets(list stack.PacketBufferList) (int, tcpip.Error) {
-	defer e.port.Flush()
-	sent := 0
+	sent, written := 0, 0
+	defer func() {
+		if written > 0 {
+			e.port.Flush()
+		}
+	}()
 	for _, pkt := range list.AsSlice() {
-		if err := e.write(pkt); err != nil {
-			return sent, err
+		before, hold := e.acks.pass(pkt)
+		if before != nil {
+			_ = e.write(before) // counted; the next one says as much
+			before.DecRef()
+			written++
+		}
+		if !hold {
+			if err := e.write(pkt); err != nil {
+				return sent, err
+			}
+			written++
 		}
 		sent++
 	}
@@ -208,6 +226,7 @@ func (*endpoint) ParseHeader(*stack.PacketBuffer) bool { return true }
 
 // Close implements stack.LinkEndpoint.
 func (e *endpoint) Close() {
+	e.acks.close()
 	if e.onClose != nil {
 		e.onClose()
 	}

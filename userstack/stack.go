@@ -164,7 +164,8 @@ type Stats struct {
 	TxFull         uint64 `json:"tx_full"`    // packets dropped for want of room
 	TxInvalid      uint64 `json:"tx_invalid"` // refused by the port
 	RxShort        uint64 `json:"rx_short"`
-	RxDetached     uint64 `json:"rx_detached"` // came before or after the interface
+	RxDetached     uint64 `json:"rx_detached"`   // came before or after the interface
+	AcksReplaced   uint64 `json:"acks_replaced"` // by what their flow sent next
 	TCPRetransmits uint64 `json:"tcp_retransmits"`
 	TCPTimeouts    uint64 `json:"tcp_timeouts"`
 	TCPSegments    uint64 `json:"tcp_segments_sent"`
@@ -177,6 +178,7 @@ func (s *Stack) Stats() Stats {
 	t, c := s.net.Stats(), &s.link.stats
 	return Stats{
 		TxFull: c.txFull.Load(), TxInvalid: c.txInvalid.Load(), RxShort: c.rxShort.Load(), RxDetached: c.rxDetached.Load(),
+		AcksReplaced:   s.link.acks.replaced(),
 		TCPRetransmits: t.TCP.Retransmits.Value(), TCPTimeouts: t.TCP.Timeouts.Value(),
 		TCPSegments: t.TCP.SegmentsSent.Value(), TCPResets: t.TCP.ResetsReceived.Value(),
 		IPDropped: t.IP.MalformedPacketsReceived.Value() + t.IP.InvalidDestinationAddressesReceived.Value(),
