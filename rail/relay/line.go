@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tbnet2/tbnet2/rail/internal/flight"
 	"github.com/tbnet2/tbnet2/rail/model"
 )
 
@@ -14,8 +15,8 @@ import (
 // finer.
 const dueWithin = 50 * time.Microsecond
 
-// flight is a frame on its way.
-type flight struct {
+// passage is a frame on its way.
+type passage struct {
 	at  time.Duration
 	buf *buffer
 }
@@ -28,7 +29,7 @@ type line struct {
 	unsent   atomic.Uint64
 
 	mu    sync.Mutex // guards queue
-	queue []flight   // in order of arrival
+	queue []passage  // in order of arrival
 	wake  chan struct{}
 	quit  chan struct{}
 }
@@ -39,6 +40,7 @@ func newLine(r *Relay, m *model.Link, from, to *port) *line {
 
 func (l *line) stop() {
 	close(l.quit)
+	l.rouse()
 	l.from.interrupt()
 }
 
@@ -71,42 +73,46 @@ func (l *line) offer(bufs []*buffer) {
 			continue
 		}
 		for range fate.Copies - 1 {
-			l.queue = append(l.queue, flight{fate.At, b.clone()})
+			l.queue = append(l.queue, passage{fate.At, b.clone()})
 		}
 		if fate.Flip >= 0 {
 			b.flip(fate.Flip)
 		}
-		l.queue = append(l.queue, flight{fate.At, b})
+		l.queue = append(l.queue, passage{fate.At, b})
 	}
 	l.relay.guard.Unlock()
 	if idle && len(l.queue) > 0 {
-		select {
-		case l.wake <- struct{}{}:
-		default:
-		}
+		l.rouse()
+	}
+}
+
+// rouse has the writer look again.
+func (l *line) rouse() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
 	}
 }
 
 // write sends frames as their time comes.
 func (l *line) write(done *sync.WaitGroup) {
 	defer done.Done()
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
+	var alarm flight.Alarm
+	defer alarm.Close()
 	due := make([]*buffer, 0, batch)
 	for {
+		select {
+		case <-l.quit:
+			return
+		default:
+		}
 		var wait time.Duration
 		due, wait = l.take(due[:0])
 		if len(due) > 0 {
 			l.unsent.Add(uint64(l.to.send(due)))
 			continue
 		}
-		timer.Reset(wait)
-		select {
-		case <-timer.C:
-		case <-l.wake:
-		case <-l.quit:
-			return
-		}
+		alarm.Wait(wait, l.wake)
 	}
 }
 
@@ -127,7 +133,7 @@ func (l *line) take(due []*buffer) ([]*buffer, time.Duration) {
 		return due, 0
 	}
 	if len(l.queue) == 0 {
-		return due, time.Hour
+		return due, flight.Forever
 	}
 	return due, l.queue[0].at - now
 }
