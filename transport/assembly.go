@@ -2,7 +2,11 @@
 
 package transport
 
-import "github.com/tbnet2/tbnet2/wire"
+import (
+	"math/bits"
+
+	"github.com/tbnet2/tbnet2/wire"
+)
 
 // unitWords is how many 64-bit words hold a bit for each unit of a packet.
 const unitWords = (wire.PacketMax/wire.Unit + 63) / 64
@@ -52,19 +56,38 @@ func (a *assembly) runs(off, n int32, f func(from, to int32)) {
 	first := off / wire.Unit
 	end := (off + n + wire.Unit - 1) / wire.Unit
 	for u := first; u < end; {
-		if a.held(u) {
-			u++
-			continue
+		start := u + a.same(u, end, 0)
+		if start == end {
+			break
 		}
-		start := u
-		for u < end && !a.held(u) {
-			a.have[u/64] |= 1 << (u % 64)
-			u++
-		}
+		u = start + a.same(start, end, ^uint64(0))
+		a.mark(start, u)
 		from, to := start*wire.Unit, min(u*wire.Unit, a.total)
 		a.got += to - from
 		f(from, to)
 	}
 }
 
-func (a *assembly) held(unit int32) bool { return a.have[unit/64]>>(unit%64)&1 != 0 }
+// same counts the units from u on, before end, that are held, or with flip of
+// all ones those that are not, a word at a time.
+func (a *assembly) same(u, end int32, flip uint64) (n int32) {
+	for u+n < end {
+		at := u + n
+		left := 64 - at%64
+		run := min(int32(bits.TrailingZeros64(^((a.have[at/64] ^ flip) >> (at % 64)))), left)
+		n += run
+		if run < left {
+			break
+		}
+	}
+	return min(n, end-u)
+}
+
+// mark holds the units [u, end).
+func (a *assembly) mark(u, end int32) {
+	for u < end {
+		n := min(64-u%64, end-u)
+		a.have[u/64] |= ^uint64(0) >> (64 - n) << (u % 64)
+		u += n
+	}
+}
