@@ -54,9 +54,8 @@ func contractPair(tb testing.TB, mtu, queue int) railtest.Pair {
 	netnstest.Quiet(tb, na)
 	netnstest.Quiet(tb, nb)
 	netnstest.Veth(tb, na, nb, "r0", "r0", mtu)
-	// First in, first out also where the queue's timer sends on another CPU.
-	netnstest.GRO(tb, na, "r0", true)
-	netnstest.GRO(tb, nb, "r0", true)
+	netnstest.InOrder(tb, na, "r0")
+	netnstest.InOrder(tb, nb, "r0")
 	p := railtest.Pair{
 		SetCarrier: func(up bool) { netnstest.SetUp(tb, nb, "r0", up) },
 		SetMTU: func(mtu int) {
@@ -77,7 +76,8 @@ func TestOrderOverManyQueues(t *testing.T) {
 		t.Run(fmt.Sprint(queues), func(t *testing.T) {
 			na, nb := netnstest.New(t), netnstest.New(t)
 			netnstest.VethQueues(t, na, nb, "r0", "r0", 9000, queues)
-			netnstest.GRO(t, nb, "r0", true)
+			netnstest.InOrder(t, na, "r0")
+			netnstest.InOrder(t, nb, "r0")
 			a, b := open(t, na, true), open(t, nb, true)
 			if a.tx.pin == nil {
 				t.Fatal("a device with several queues is not pinned")
