@@ -64,9 +64,7 @@ func (h *Host) openKernel() error {
 func (h *Host) openMPTCP() error {
 	h.sock = kernelSockets{node: h.Node, multipath: true}
 	rails := h.Node.RailNames()
-	if err := h.Node.Do(func() error {
-		return errors.Join(setting("mptcp/enabled", "1"), setting("ipv4/tcp_congestion_control", "cubic"))
-	}); err != nil {
+	if err := h.Node.Do(func() error { return setting("mptcp/enabled", "1") }); err != nil {
 		return fmt.Errorf("Multipath TCP: %w", err)
 	}
 	host := h.Addr.As4()[3]
