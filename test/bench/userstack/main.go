@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime/pprof"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -43,14 +44,32 @@ func main() {
 	flag.DurationVar(&o.warm, "warm", time.Second, "time before each measurement")
 	flag.DurationVar(&o.measure, "measure", 2*time.Second, "time of each measurement")
 	pick := flag.String("case", ".", "pattern of the cases to run: gvisor, tap, gvisor-65535, no-link")
+	profile := flag.String("cpuprofile", "", "file for a CPU profile of the run")
 	flag.Parse()
 	var err error
 	if o.pick, err = regexp.Compile(*pick); err != nil {
 		rig.Fail(fmt.Errorf("-case: %w", err))
 	}
-	if err := run(context.Background(), o); err != nil {
+	if err := profiled(*profile, func() error { return run(context.Background(), o) }); err != nil {
 		rig.Fail(err)
 	}
+}
+
+// profiled runs f with a CPU profile of it, which goes to a file.
+func profiled(file string, f func() error) error {
+	if file == "" {
+		return f()
+	}
+	w, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if err := pprof.StartCPUProfile(w); err != nil {
+		return err
+	}
+	defer pprof.StopCPUProfile()
+	return f()
 }
 
 // scenario is a case: an outlet over rails, and whom it meets.
