@@ -16,6 +16,7 @@ type MR struct {
 	only       *GID // the one peer that may use rkey, if set
 	users      int  // packets and receives under way in it
 	gone       bool
+	released   chan struct{}
 }
 
 // RegMR registers mem under the addresses from addr on (its iova).
@@ -43,7 +44,7 @@ func (p *PD) reg(mem []byte, addr uint64, access Access, only *GID) (*MR, error)
 	case d.mrs >= d.limits.MRs || n > d.limits.Bytes-d.bytes:
 		return nil, ErrQuota
 	}
-	m := &MR{pd: p, mem: mem, addr: addr, access: access, only: only}
+	m := &MR{pd: p, mem: mem, addr: addr, access: access, only: only, released: make(chan struct{})}
 	m.lkey = d.drawKey()
 	d.keys[m.lkey] = m
 	m.rkey = d.drawKey()
@@ -68,17 +69,14 @@ func (m *MR) SGE(offset, length int) SGE {
 	return SGE{Addr: m.addr + uint64(offset), Length: uint32(length), LKey: m.lkey}
 }
 
-// Dereg ends the registration: keys are void at once. ErrBusy while requests
-// that name the region are under way.
+// Dereg ends the registration: its keys are void at once. The transport may
+// hold packets that point into the memory until Released.
 func (m *MR) Dereg() error {
 	d := m.pd.device
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	switch {
-	case m.gone:
+	if m.gone {
 		return ErrInvalid
-	case m.users > 0 && !d.closed:
-		return ErrBusy
 	}
 	m.gone = true
 	delete(d.keys, m.lkey)
@@ -86,7 +84,22 @@ func (m *MR) Dereg() error {
 	d.mrs--
 	d.bytes -= uint64(len(m.mem))
 	m.pd.users--
+	if m.users == 0 {
+		close(m.released)
+	}
 	return nil
+}
+
+// Released is closed when, after Dereg, nothing refers to the memory any more:
+// only then may it be unmapped.
+func (m *MR) Released() <-chan struct{} { return m.released }
+
+// unuse ends one use. mu is held.
+func (m *MR) unuse() {
+	m.users--
+	if m.users == 0 && m.gone {
+		close(m.released)
+	}
 }
 
 // at gives n bytes from addr on, if they are in the region.
@@ -145,7 +158,7 @@ func (p *PD) local(list []SGE, need Access) (g gather, ok bool) {
 // release lets the regions go. mu is held.
 func (g *gather) release() {
 	for _, m := range g.mrs {
-		m.users--
+		m.unuse()
 	}
 	g.mrs = nil
 }
