@@ -115,7 +115,7 @@ func (q *QP) place(m *inbound, h *wire.Header, payload []byte) {
 func (q *QP) claimFor(m *inbound) bool {
 	c, ok := q.takeClaim(m.head.Receive)
 	switch {
-	case !ok && q.typ == RC && m.head.Receive-q.received < wire.MessagesOpen:
+	case !ok && q.typ == RC && m.head.Receive-q.received < wire.MessagesOpen && len(q.naks) < wire.MessagesOpen:
 		m.refused = true
 		q.naks = append(q.naks, wire.Header{Op: wire.Nak, Syndrome: wire.NotReady, Message: m.head.Message,
 			Attempt: m.head.Attempt, Imm: uint32(q.attr.RNRTimer / time.Microsecond)})
