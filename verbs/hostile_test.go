@@ -97,12 +97,16 @@ func hostilePacket(r *rand.Rand, q *QP, keys []uint32) []byte {
 	h := wire.Header{Dst: q.QPN(), Src: 77, Message: uint32(r.IntN(8)), Op: wire.Op(1 + r.IntN(10)), Flags: uint8(r.IntN(4)),
 		Attempt: uint8(r.IntN(2)), Length: uint32(n), Receive: uint32(r.IntN(4)), Total: uint32(n + r.IntN(2)*r.IntN(5000)),
 		Addr: addr, Key: keys[max(0, r.IntN(2*len(keys))-len(keys))]}
+	if r.IntN(2) == 0 { // one piece that ends around the end of the region
+		h.Total = h.Length
+		h.Addr = base + 4096 - uint64(n) + uint64(r.IntN(33)) - 16
+	}
 	h.Offset = uint32(r.IntN(int(h.Total-h.Length) + 1))
 	switch h.Op {
 	case wire.ReadRequest:
 		n, h.Length, h.Offset = 0, 0, 0
 	case wire.CompareSwap, wire.FetchAdd:
-		n, h.Length, h.Total, h.Offset, h.Addr = wire.AtomicLen, wire.AtomicLen, wire.AtomicLen, 0, addr&^7
+		n, h.Length, h.Total, h.Offset, h.Addr = wire.AtomicLen, wire.AtomicLen, wire.AtomicLen, 0, h.Addr&^7
 	case wire.Ack, wire.Nak:
 		n, h.Length, h.Total, h.Offset = 0, 0, 0, 0
 		if h.Op == wire.Nak {
