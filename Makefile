@@ -15,7 +15,7 @@ SHELL   := bash
 GOTEST  := set -o pipefail; $(GO) test -v -count=1
 QUIET   := | awk -f scripts/quiet.awk
 
-.PHONY: help demo build test check race schedules fuzz netns vectors sabotage lint bench-core bench-relay allocs install uninstall clean deps
+.PHONY: help demo build test check race schedules fuzz netns vectors sabotage lint faults bench-core bench-relay allocs install uninstall clean deps
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +69,9 @@ bench-core: ## cost of a frame in the transport core against a channel hop
 
 bench-%: ## any other benchmark of test/bench, into build/bench
 	$(GO) run ./test/bench/$* -out $(BUILD)/bench/$*.json
+
+faults: ## verified flows through every fault, into build/faults.json
+	$(GO) run ./test/faults -out $(BUILD)/faults.json
 
 bench-relay: ## what the simulated cable between real devices carries at most
 	$(GO) test -run '^$$' -bench RelayCeiling -benchtime 20000x ./rail/relay
