@@ -42,11 +42,12 @@ type Fabric struct {
 	done   sync.WaitGroup
 
 	drops dropCounts
+	past  transport.ReceiveStats // sums of associations that have ended; guarded by mu
 }
 
 // dropCounts are frames that reached no association.
 type dropCounts struct {
-	malformed, version, unknownIndex, noRail, handshakeUnsent atomic.Uint64
+	malformed, version, unknownIndex, noRail, ended, handshakeUnsent atomic.Uint64
 }
 
 // New makes a fabric without rails: peers come when rails do.
