@@ -11,13 +11,13 @@
 #   KERNEL_HEADERS  make -C $KERNEL_HEADERS M=... builds modules against it
 #   KERNEL_SOURCE   linux-source-$SERIES.tar.xz, Debian's patches applied
 #
-# Packages are named by the SHA-256 that apt's signed index has for them, and are
-# hashed anew at each use; what was extracted is held to a list of hashes. That
+# Packages are named by the SHA-256 that apt's signed index has for them, and held to
+# it when fetched; what was extracted is held to a list of hashes at each use. That
 # finds damage and stale files, not someone who may write to the cache.
 set -euo pipefail
 
 cache=${TBNET2_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tbnet2}
-extracted=1 # raise this when extract() or relocate() changes
+extracted=2 # raise this when extract() or relocate() changes
 
 die() {
 	echo "kernel-packages: $*" >&2
@@ -39,11 +39,18 @@ intact() {
 	[ -f "$1" ] && echo "$2  $1" | sha256sum --check --status
 }
 
-# deb PACKAGE=VERSION prints the path of the verified package file.
-deb() {
-	local sum file dir
+# hash PACKAGE=VERSION prints what apt's signed index says.
+hash() {
+	local sum
 	sum=$(field SHA256 "$1")
 	[[ $sum =~ ^[0-9a-f]{64}$ ]] || die "apt knows no hash of $1: run apt-get update"
+	echo "$sum"
+}
+
+# deb PACKAGE=VERSION fetches a package and prints the path of the verified file.
+deb() {
+	local sum file dir
+	sum=$(hash "$1") || exit
 	file=$cache/debs/$sum.deb
 	if ! intact "$file" "$sum"; then
 		mkdir -p "$cache/debs"
@@ -59,10 +66,12 @@ deb() {
 	echo "$file"
 }
 
-# relocate DIR makes the headers in DIR usable from where they are: Debian's
-# Makefiles and links name /usr.
+# relocate DIR FINAL makes the headers in DIR usable once they are moved to FINAL: Debian's
+# Makefiles and links name /usr. Without vmlinux modules are built without BTF,
+# for which we would need pahole.
 relocate() {
 	local link target
+	rm -f "$1"/usr/src/*/vmlinux
 	grep -rlE --include=Makefile --include='.kernelvariables' '/usr/(src|lib)/linux-' "$1"/usr/src/*/ 2>/dev/null |
 		xargs -r sed -i -E "s#(^|[^[:alnum:].])/usr/(src|lib)/linux-#\1$2/usr/\2/linux-#g"
 	while read -r link; do
@@ -71,18 +80,20 @@ relocate() {
 	done < <(find "$1/usr" -type l)
 }
 
-# extract NAME DEB... unpacks the packages under one folder, named by their
-# hashes, and prints it. The folder appears whole or not at all.
+# extract NAME PACKAGE=VERSION... unpacks the packages under one folder, named by
+# their hashes, and prints it. The folder appears whole or not at all.
 extract() {
-	local name=$1 key dir tmp file
+	local name=$1 key dir tmp file package
 	shift
-	key=$(printf '%s\n' "$extracted" "${@##*/}" | sha256sum | cut -c 1-16)
+	key=$(for package; do hash "$package" || exit; done) || exit
+	key=$(printf '%s\n' "$extracted" "$key" | sha256sum | cut -c 1-16)
 	dir=$cache/$name-$key
 	if ! sums "$dir"; then
-		mkdir -p "$cache"
 		tmp=$(mktemp -d "$cache/$name.XXXXXX")
-		for file in "$@"; do
+		for package; do
+			file=$(deb "$package") || exit
 			dpkg-deb -x "$file" "$tmp" || die "cannot extract $file"
+			rm "$file" # the folder takes its place
 		done
 		relocate "$tmp" "$dir"
 		(cd "$tmp" && find . -type f -print0 | sort -z | xargs -0 sha256sum) >"$tmp.sums"
@@ -121,20 +132,15 @@ series() {
 
 main() {
 	[ $# -eq 1 ] || die "usage: kernel-packages.sh 6.1|6.12"
-	local image headers common kbuild version modules tree source d1 d2 d3
+	local image headers common kbuild version modules tree source
 	series "$1"
 	mkdir -p "$cache"
 	exec 9>"$cache/lock-$1" # one fetch of a series at a time; the others then find it done
 	flock 9
 	version=$(field Version "$image")
-	d1=$(deb "$image=$version")
-	modules=$(extract image-"$1" "$d1")
-	d1=$(deb "$headers=$version")
-	d2=$(deb "$common=$version")
-	d3=$(deb "$kbuild=$version")
-	tree=$(extract headers-"$1" "$d1" "$d2" "$d3")
-	d1=$(deb "linux-source-$1=$version")
-	source=$(extract source-"$1" "$d1")
+	modules=$(extract image-"$1" "$image=$version")
+	tree=$(extract headers-"$1" "$headers=$version" "$common=$version" "$kbuild=$version")
+	source=$(extract source-"$1" "linux-source-$1=$version")
 	printf '%s=%q\n' KERNEL_RELEASE "${image#linux-image-}" KERNEL_VERSION "$version" \
 		KERNEL_IMAGE "$modules/boot/vmlinuz-${image#linux-image-}" KERNEL_MODULES "$modules" \
 		KERNEL_HEADERS "$tree/usr/src/$headers" KERNEL_SOURCE "$source/usr/src/linux-source-$1.tar.xz"
