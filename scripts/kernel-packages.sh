@@ -17,7 +17,7 @@
 set -euo pipefail
 
 cache=${TBNET2_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tbnet2}
-extracted=2 # raise this when extract() or relocate() changes
+extracted=3 # raise this when extract() or relocate() changes
 
 die() {
 	echo "kernel-packages: $*" >&2
@@ -96,6 +96,9 @@ extract() {
 			rm "$file" # the folder takes its place
 		done
 		relocate "$tmp" "$dir"
+		for file in "$tmp"/lib/modules/*; do
+			[ ! -d "$file/kernel" ] || depmod -b "$tmp" "${file##*/}" # Debian does so when it installs
+		done
 		(cd "$tmp" && find . -type f -print0 | sort -z | xargs -0 sha256sum) >"$tmp.sums"
 		mv "$tmp.sums" "$tmp/SHA256SUMS"
 		chmod 0755 "$tmp"
