@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 # Builds tbsim.ko into OUT: copies the kernel's own Thunderbolt sources out of
 # KERNEL_SOURCE (linux-source-*.tar.xz), builds them with ours against
 # KERNEL_HEADERS, and holds the CRC of every exported symbol to the stock module's.
