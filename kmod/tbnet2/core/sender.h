@@ -53,7 +53,7 @@ struct tbnet2_control {
 	u32 state_len;
 	u8 state[STATE_BYTES];
 	bool ack_due;
-	u64 acks;
+	u32 acks;
 };
 
 /**
