@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package transport
+package script
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tbnet2/tbnet2/transport"
 	"github.com/tbnet2/tbnet2/wire"
 )
 
@@ -203,7 +204,7 @@ func bodyText(h *wire.Header, frame, body []byte) []string {
 		if err != nil {
 			return []string{err.Error()}
 		}
-		return []string{fmt.Sprintf("generation=%d rails=%s", set.Generation, RailSet(set.Rails).text())}
+		return []string{fmt.Sprintf("generation=%d rails=%s", set.Generation, railsText(transport.RailSet(set.Rails)))}
 	}
 	return stateText(frame, body)
 }
@@ -232,7 +233,7 @@ func stateText(frame, body []byte) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	out := []string{fmt.Sprintf("size=%d stamp=%d echo=%d heard=%s generation=%d", len(frame), st.Stamp, st.Echo, RailSet(st.Heard).text(), st.Generation)}
+	out := []string{fmt.Sprintf("size=%d stamp=%d echo=%d heard=%s generation=%d", len(frame), st.Stamp, st.Echo, railsText(transport.RailSet(st.Heard)), st.Generation)}
 	for range st.Rails {
 		var a wire.RailAck
 		if rest, err = wire.ParseRailAck(rest, &a); err != nil {

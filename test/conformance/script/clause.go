@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package transport
+package script
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/tbnet2/tbnet2/transport"
 )
 
 // clause is one action or frame of a script in words: bare words, key=value
@@ -114,32 +116,32 @@ func (c *clause) unknown() string {
 
 var timeUnits = []struct {
 	name string
-	unit Time
-}{{"ms", Millisecond}, {"us", Microsecond}, {"ns", 1}, {"s", Second}}
+	unit transport.Time
+}{{"ms", transport.Millisecond}, {"us", transport.Microsecond}, {"ns", 1}, {"s", transport.Second}}
 
-func parseTime(s string) (Time, error) {
+func parseTime(s string) (transport.Time, error) {
 	for _, u := range timeUnits {
 		if digits, ok := strings.CutSuffix(s, u.name); ok {
 			n, err := strconv.ParseInt(digits, 10, 64)
-			return Time(n) * u.unit, err
+			return transport.Time(n) * u.unit, err
 		}
 	}
 	return 0, fmt.Errorf("%q is no time: a whole number of ns, us, ms or s", s)
 }
 
-func (t Time) text() string {
+func timeText(t transport.Time) string {
 	switch {
-	case t%Millisecond == 0:
-		return fmt.Sprintf("%dms", t/Millisecond)
-	case t%Microsecond == 0:
-		return fmt.Sprintf("%dus", t/Microsecond)
+	case t%transport.Millisecond == 0:
+		return fmt.Sprintf("%dms", t/transport.Millisecond)
+	case t%transport.Microsecond == 0:
+		return fmt.Sprintf("%dus", t/transport.Microsecond)
 	}
 	return fmt.Sprintf("%dns", t)
 }
 
 // parseRails reads a set of rail ids: 0,2 or - for none.
-func parseRails(s string) RailSet {
-	set := RailSet(0)
+func parseRails(s string) transport.RailSet {
+	set := transport.RailSet(0)
 	if s == "-" || s == "" {
 		return set
 	}
@@ -148,12 +150,12 @@ func parseRails(s string) RailSet {
 		if err != nil {
 			panic(scriptError(fmt.Sprintf("%q is no set of rails", s)))
 		}
-		set = set.With(RailID(n))
+		set = set.With(transport.RailID(n))
 	}
 	return set
 }
 
-func (s RailSet) text() string {
+func railsText(s transport.RailSet) string {
 	if s == 0 {
 		return "-"
 	}

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package transport
+package script
 
 import (
 	"bytes"
 	"fmt"
 
+	"github.com/tbnet2/tbnet2/transport"
 	"github.com/tbnet2/tbnet2/wire"
 )
 
@@ -13,10 +14,10 @@ import (
 // deliveries, events, frames by burst and rail, outcomes, counters.
 func (p *player) collect() {
 	for i := range p.in.Deliveries {
-		p.out = append(p.out, p.deliveryText(&p.in.Deliveries[i]))
+		p.lines = append(p.lines, p.deliveryText(&p.in.Deliveries[i]))
 	}
 	for _, e := range p.in.Events {
-		p.out = append(p.out, eventText(e))
+		p.lines = append(p.lines, eventText(e))
 	}
 	p.in.Reset()
 	for more := true; more; {
@@ -26,13 +27,13 @@ func (p *player) collect() {
 			p.transmit(id)
 		}
 	}
-	p.out = append(p.out, p.done...)
+	p.lines = append(p.lines, p.done...)
 	p.done = nil
 	p.countAll()
 }
 
 // transmit hands a rail's frames to its device.
-func (p *player) transmit(id RailID) {
+func (p *player) transmit(id transport.RailID) {
 	if n := len(p.burst.Frames(id)); p.room[id] >= 0 && n > p.room[id] {
 		p.a.Unsent(id, &p.burst, n-p.room[id])
 	}
@@ -42,16 +43,17 @@ func (p *player) transmit(id RailID) {
 		for _, part := range f.Body(nil) {
 			b = append(b, part...)
 		}
-		p.out = append(p.out, fmt.Sprintf("send %d %s", id, frameText(b, p.cfg.PeerIndex)))
+		p.lines = append(p.lines, fmt.Sprintf("send %d %s", id, frameText(b, p.cfg.PeerIndex)))
+		p.sent = append(p.sent, Sent{id, b})
 		if p.room[id] > 0 {
 			p.room[id]--
 		}
 	}
 }
 
-func (p *player) deliveryText(d *Delivery) string {
+func (p *player) deliveryText(d *transport.Delivery) string {
 	text := fmt.Sprintf("deliver ch=%d packet=%d", d.Channel, d.Packet)
-	if p.cfg.Class == Reliable {
+	if p.cfg.Class == transport.Reliable {
 		text += fmt.Sprintf(" offset=%d length=%d total=%d", d.Offset, len(d.Data), d.Total)
 	} else {
 		text += fmt.Sprintf(" length=%d", len(d.Data))
@@ -68,13 +70,13 @@ func (p *player) deliveryText(d *Delivery) string {
 	return text
 }
 
-func eventText(e Event) string {
+func eventText(e transport.Event) string {
 	switch {
-	case e.Kind == EventDead:
+	case e.Kind == transport.EventDead:
 		return "event dead"
-	case e.Kind == EventMTU:
+	case e.Kind == transport.EventMTU:
 		return fmt.Sprintf("event rail %d mtu %d", e.Rail, e.MTU)
-	case e.Reason == ReasonNone:
+	case e.Reason == transport.ReasonNone:
 		return fmt.Sprintf("event rail %d %v", e.Rail, e.State)
 	}
 	return fmt.Sprintf("event rail %d %v %v", e.Rail, e.State, e.Reason)
@@ -96,26 +98,24 @@ func (p *player) countAll() {
 
 func (p *player) count(name string, n uint64) {
 	if was := p.counts[name]; n != was {
-		p.out = append(p.out, fmt.Sprintf("%s %d", name, n-was))
+		p.lines = append(p.lines, fmt.Sprintf("%s %d", name, n-was))
 		p.counts[name] = n
 	}
 }
 
 // finish closes the association: nothing may be held afterwards, and every
 // frame counts as taken or dropped.
-func (p *player) finish() {
-	p.t.Helper()
+func (p *player) finish() error {
 	rs := p.a.ReceiveStats()
-	drops := uint64(0)
-	rs.Drops.Each(func(_ string, n uint64) { drops += n })
-	if rs.Frames != rs.Taken+drops {
-		p.t.Errorf("%d frames received, %d taken, %d dropped", rs.Frames, rs.Taken, drops)
+	if drops := rs.Dropped(); rs.Frames != rs.Taken+drops {
+		return fmt.Errorf("%d frames received, %d taken, %d dropped", rs.Frames, rs.Taken, drops)
 	}
 	if most := uint64(wire.Channels * p.cfg.Window); rs.ParkedBytesMost > most {
-		p.t.Errorf("%d bytes parked, at most %d may be", rs.ParkedBytesMost, most)
+		return fmt.Errorf("%d bytes parked, at most %d may be", rs.ParkedBytesMost, most)
 	}
 	p.a.Close()
 	if p.mem.out != 0 || p.open != 0 {
-		p.t.Errorf("%d buffers and %d packets are left after Close", p.mem.out, p.open)
+		return fmt.Errorf("%d buffers and %d packets are left after Close", p.mem.out, p.open)
 	}
+	return nil
 }
