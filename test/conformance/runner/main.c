@@ -15,7 +15,8 @@ static struct clause line_groups[GROUPS_MOST];
 static void print_step(struct subject *s)
 {
 	printf("at\n");
-	fwrite(s->out.s, 1, s->out.n, stdout);
+	if (s->out.n)
+		fwrite(s->out.s, 1, s->out.n, stdout);
 	s->out.n = 0;
 }
 

@@ -129,6 +129,9 @@ func parseTime(s string) (transport.Time, error) {
 	return 0, fmt.Errorf("%q is no time: a whole number of ns, us, ms or s", s)
 }
 
+// TimeText gives a time as scripts have it.
+func TimeText(t transport.Time) string { return timeText(t) }
+
 func timeText(t transport.Time) string {
 	switch {
 	case t%transport.Millisecond == 0:

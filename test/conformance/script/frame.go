@@ -158,6 +158,10 @@ func offloadText(o *wire.Offload) string {
 	return fmt.Sprintf("offload=%d/%d/%d/%d/%d/%d", o.Flags, o.GSOType, o.HdrLen, o.GSOSize, o.CsumStart, o.CsumOffset)
 }
 
+// FrameText puts the bytes of a frame into the words that an action receive
+// takes; index is the one that is left out.
+func FrameText(frame []byte, index uint32) string { return frameText(frame, index) }
+
 // frameText puts the bytes of a frame into words.
 func frameText(frame []byte, index uint32) string {
 	var h wire.Header

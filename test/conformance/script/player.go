@@ -20,7 +20,7 @@ type player struct {
 	mem      countingMemory
 	now      transport.Time
 	room     [wire.RailsMax]int // frames that a device still takes; -1: any number
-	next     [wire.Channels]uint32
+	next     [256]uint32 // by channel, also those that cannot be
 	open     int
 	received bool     // a batch has to be ended
 	lines    []string // of the step
