@@ -61,7 +61,8 @@ func (r *Receiver) prove(now Time, ch uint8, in *Inbox) {
 		return
 	}
 	least, ok := r.leastPosition(ch)
-	if !ok || !c.next.Before(least) {
+	// None was taken further ahead: one that seems so is half the numbers old.
+	if ahead := least.Sub(c.next); !ok || ahead <= 0 || ahead > int32(r.cfg.LocalSlots) {
 		return
 	}
 	for c.next.Before(least) {

@@ -113,10 +113,15 @@ void tbnet2_prove(struct tbnet2_receiver *r, s64 now, u8 ch, struct tbnet2_inbox
 {
 	struct tbnet2_recv_channel *c = &r->channels[ch];
 	u32 least = 0;
+	s32 ahead;
 
 	if (r->cfg.class != TBNET2_ORDERED || r->cfg.retransmit || !c->active || !r->peer_set)
 		return;
-	if (!least_position(r, ch, &least) || !tbnet2_before(c->next, least))
+	if (!least_position(r, ch, &least))
+		return;
+	/* None was taken further ahead: one that seems so is half the numbers old. */
+	ahead = tbnet2_seq_sub(least, c->next);
+	if (ahead <= 0 || ahead > (s32)r->cfg.local_slots)
 		return;
 	while (tbnet2_before(c->next, least)) {
 		u32 before = c->next;

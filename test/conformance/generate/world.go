@@ -69,11 +69,29 @@ type flight struct {
 func New(seed uint64) Script {
 	w := &world{rng: rand.New(rand.NewPCG(seed, 3)), index: [2]uint32{257, 513}}
 	w.setUp()
+	if w.chance(85) {
+		w.bringUp()
+	}
 	for len(w.script.Lines) < linesMost && w.more() {
 		w.turn()
 	}
 	w.script.Left = w.ends[here].Finish()
 	return w.script
+}
+
+// bringUp lets the rails find each other, undisturbed by anything but the
+// links.
+func (w *world) bringUp() {
+	w.step(there, "run")
+	w.step(here, "run")
+	for range 8 * len(w.links) {
+		if len(w.flying) == 0 {
+			w.now += 5 * transport.Millisecond
+			w.step(there, "run")
+			w.step(here, "run")
+		}
+		w.deliver(4)
+	}
 }
 
 // more ends a script now and then, so that there are short ones.
@@ -167,10 +185,19 @@ func (w *world) arrive() {
 		w.wait()
 		return
 	}
+	w.deliver(12)
+}
+
+// deliver brings the next frame, and with it others to the same end, at most
+// so many.
+func (w *world) deliver(most int) {
+	if len(w.flying) == 0 {
+		return
+	}
 	slices.SortFunc(w.flying, func(a, b flight) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.serial, b.serial)) })
 	first := w.flying[0]
 	w.advance(first.at)
-	batch := 1 + w.rng.IntN(12)
+	batch := 1 + w.rng.IntN(most)
 	end := w.now + transport.Time(w.rng.IntN(60))*transport.Microsecond
 	var actions []string
 	var left []flight

@@ -82,25 +82,37 @@ func eventText(e transport.Event) string {
 	return fmt.Sprintf("event rail %d %v %v", e.Rail, e.State, e.Reason)
 }
 
-// countAll writes down the counters that have moved.
-func (p *player) countAll() {
-	rs, ss := p.a.ReceiveStats(), p.a.SendStats()
-	rs.Drops.Each(func(name string, n uint64) { p.count("drop "+name, n) })
-	for _, c := range []struct {
-		name string
-		n    uint64
-	}{{"gaps", rs.Gaps}, {"rail_lost", rs.LostFrames}, {"rail_reordered", rs.RailReordered}, {"out_of_order", rs.OutOfOrder},
-		{"skipped", rs.Skipped}, {"proven_lost", rs.ProvenLost}, {"hole_timeout", rs.HoleTimeouts},
-		{"lost", ss.Lost}, {"moved", ss.Suspected}, {"refused", ss.Refused}, {"bad_states", ss.BadStates}, {"stale_acks", ss.StaleAcks}} {
-		p.count("count "+c.name, c.n)
+// counterNames are what counters are called, in the order of counterValues.
+var counterNames = func() []string {
+	var names []string
+	new(transport.Drops).Each(func(name string, _ uint64) { names = append(names, "drop "+name) })
+	for _, name := range []string{"gaps", "rail_lost", "rail_reordered", "out_of_order", "skipped", "proven_lost", "hole_timeout",
+		"lost", "moved", "refused", "bad_states", "stale_acks"} {
+		names = append(names, "count "+name)
 	}
+	return names
+}()
+
+// counterValues appends what the counters say to values.
+func (p *player) counterValues(values []uint64) []uint64 {
+	rs, ss := p.a.ReceiveStats(), p.a.SendStats()
+	values = append(values, rs.Drops[:]...)
+	return append(values, rs.Gaps, rs.LostFrames, rs.RailReordered, rs.OutOfOrder, rs.Skipped, rs.ProvenLost, rs.HoleTimeouts,
+		ss.Lost, ss.Suspected, ss.Refused, ss.BadStates, ss.StaleAcks)
 }
 
-func (p *player) count(name string, n uint64) {
-	if was := p.counts[name]; n != was {
-		p.lines = append(p.lines, fmt.Sprintf("%s %d", name, n-was))
-		p.counts[name] = n
+// countAll writes down the counters that have moved.
+func (p *player) countAll() {
+	now := p.counterValues(p.spare[:0])
+	if p.counts == nil {
+		p.counts = make([]uint64, len(now))
 	}
+	for i, n := range now {
+		if n != p.counts[i] {
+			p.lines = append(p.lines, fmt.Sprintf("%s %d", counterNames[i], n-p.counts[i]))
+		}
+	}
+	p.counts, p.spare = now, p.counts
 }
 
 // finish closes the association: nothing may be held afterwards, and every

@@ -20,12 +20,13 @@ type player struct {
 	mem      countingMemory
 	now      transport.Time
 	room     [wire.RailsMax]int // frames that a device still takes; -1: any number
-	next     [256]uint32 // by channel, also those that cannot be
+	next     [256]uint32        // by channel, also those that cannot be
 	open     int
 	received bool     // a batch has to be ended
 	lines    []string // of the step
 	done     []string
-	counts   map[string]uint64
+	counts   []uint64 // as counterNames has them
+	spare    []uint64
 	sent     []Sent // of the step
 }
 
@@ -58,7 +59,7 @@ func (m *countingMemory) Put(*transport.Buffer) { m.out-- }
 
 // newPlayer makes the association of a config line.
 func newPlayer(c *clause) *player {
-	p := &player{counts: map[string]uint64{}}
+	p := &player{}
 	for id := range p.room {
 		p.room[id] = -1
 	}
