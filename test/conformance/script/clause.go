@@ -14,14 +14,19 @@ import (
 // fields, and [clauses] inside it.
 type clause struct {
 	words  []string
-	fields map[string]string
+	fields []field
 	groups []clause
-	used   map[string]bool
+}
+
+// field is key=value.
+type field struct {
+	key, value string
+	used       bool // somebody has asked for it
 }
 
 // parseClause reads text up to its end.
 func parseClause(text string) (clause, error) {
-	text = strings.NewReplacer("[", " [ ", "]", " ] ").Replace(text)
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "[", " [ "), "]", " ] ")
 	c, rest, err := parseTokens(strings.Fields(text), false)
 	if err == nil && len(rest) > 0 {
 		err = fmt.Errorf("] without [")
@@ -30,7 +35,6 @@ func parseClause(text string) (clause, error) {
 }
 
 func parseTokens(tokens []string, inner bool) (c clause, rest []string, err error) {
-	c.fields, c.used = map[string]string{}, map[string]bool{}
 	for len(tokens) > 0 {
 		token := tokens[0]
 		tokens = tokens[1:]
@@ -46,7 +50,7 @@ func parseTokens(tokens []string, inner bool) (c clause, rest []string, err erro
 			}
 			c.groups = append(c.groups, g)
 		case isField:
-			c.fields[key] = value
+			c.fields = append(c.fields, field{key: key, value: value})
 		default:
 			c.words = append(c.words, token)
 		}
@@ -77,9 +81,11 @@ func (c *clause) has(word string) bool {
 
 // text gives a field, or d where it is left out.
 func (c *clause) text(key, d string) string {
-	c.used[key] = true
-	if v, ok := c.fields[key]; ok {
-		return v
+	for i := range c.fields {
+		if f := &c.fields[i]; f.key == key {
+			f.used = true
+			return f.value
+		}
 	}
 	return d
 }
@@ -106,9 +112,9 @@ type scriptError string
 
 // unknown names a field that nobody has asked for, "" if there is none.
 func (c *clause) unknown() string {
-	for key := range c.fields {
-		if !c.used[key] {
-			return key
+	for i := range c.fields {
+		if !c.fields[i].used {
+			return c.fields[i].key
 		}
 	}
 	return ""
@@ -169,17 +175,25 @@ func railsText(s transport.RailSet) string {
 	return strings.Join(ids, ",")
 }
 
-// scriptByte is byte i of packet p in channel ch: what every script carries.
-// 251 is prime, so that content moved by a whole unit differs.
-func scriptByte(ch uint8, p uint32, i int) byte {
-	return byte((uint64(i) + 31*uint64(p) + 101*uint64(ch)) % 251)
-}
+// scriptPeriod is a prime, so that content moved by a whole unit differs.
+const scriptPeriod = 251
 
-// scriptContent gives bytes [off, off+n) of a packet.
-func scriptContent(ch uint8, p uint32, off, n int) []byte {
-	b := make([]byte, n)
+// scriptPattern is what every script carries: byte i of packet p in channel ch
+// is (i + 31 p + 101 ch) mod scriptPeriod.
+var scriptPattern = func() []byte {
+	b := make([]byte, scriptPeriod+1<<17)
 	for i := range b {
-		b[i] = scriptByte(ch, p, off+i)
+		b[i] = byte(i % scriptPeriod)
 	}
 	return b
+}()
+
+// scriptContent gives bytes [off, off+n) of a packet, which are not to be
+// changed.
+func scriptContent(ch uint8, p uint32, off, n int) []byte {
+	if n > 1<<17 {
+		panic(scriptError(fmt.Sprintf("%d bytes are too many", n)))
+	}
+	start := int((uint64(off) + 31*uint64(p) + 101*uint64(ch)) % scriptPeriod)
+	return scriptPattern[start : start+n : start+n]
 }
