@@ -178,6 +178,33 @@ enum tbnet2_wire_error tbnet2_get_greeting(const u8 *body, u32 len, struct tbnet
 	return TLVS_REQUIRED & ~seen ? TBNET2_WIRE_TLV_MISSING : TBNET2_WIRE_OK;
 }
 
+/**
+ * tbnet2_set_name() - take of a host name what a peer takes: valid UTF-8, cut
+ *	between characters at TBNET2_HOST_NAME_MAX bytes
+ * @g: gets the name
+ * @name: the name
+ * @len: its bytes; each run of those that are no character becomes a '?'
+ */
+void tbnet2_set_name(struct tbnet2_greeting *g, const u8 *name, u32 len)
+{
+	bool bad = false;
+
+	g->name_len = 0;
+	while (len) {
+		u32 n = utf8_char(name, len);
+		const u8 *from = n ? name : (const u8 *)"?";
+		u32 out = n ? n : !bad;
+
+		if (g->name_len + out > TBNET2_HOST_NAME_MAX)
+			return;
+		memcpy(g->name + g->name_len, from, out);
+		g->name_len = (u8)(g->name_len + out);
+		bad = !n;
+		name += n ? n : 1;
+		len -= n ? n : 1;
+	}
+}
+
 static u8 *put_tlv(u8 *b, u8 type, u8 len)
 {
 	*b++ = type;

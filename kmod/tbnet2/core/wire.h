@@ -167,6 +167,7 @@ enum tbnet2_wire_error tbnet2_get_reset(const u8 *body, u32 len, struct tbnet2_r
 void tbnet2_put_reset(u8 *b, const struct tbnet2_reset_of *r);
 enum tbnet2_wire_error tbnet2_get_greeting(const u8 *body, u32 len, struct tbnet2_greeting *g);
 u32 tbnet2_put_greeting(u8 *b, const struct tbnet2_greeting *g);
+void tbnet2_set_name(struct tbnet2_greeting *g, const u8 *name, u32 len);
 u32 tbnet2_crc_begin(const u8 *head, u32 len);
 
 #endif /* TBNET2_CORE_WIRE_H */

@@ -46,7 +46,7 @@ static void play_line(struct subject **s, char *line, s64 *now, bool *open)
 		else
 			(*s)->act(*s, &c, *now);
 	} else if (!*s) {
-		*s = player_new(&c);
+		*s = strcmp(verb, "host") ? player_new(&c) : greeter_new(&c);
 	} else {
 		(*s)->set_up(*s, &c);
 	}

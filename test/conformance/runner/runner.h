@@ -32,6 +32,7 @@ struct subject {
 };
 
 struct subject *player_new(const struct clause *c);
+struct subject *greeter_new(const struct clause *c);
 void play_scripts(void);
 void play_frames(void);
 

@@ -100,6 +100,9 @@ func (c *clause) num(key string, d int64) int64 {
 	if n, err := strconv.ParseInt(v, 0, 64); err == nil {
 		return n
 	}
+	if n, err := strconv.ParseUint(v, 0, 64); err == nil {
+		return int64(n)
+	}
 	t, err := parseTime(v)
 	if err != nil {
 		panic(scriptError(fmt.Sprintf("%s=%s is no number", key, v)))

@@ -44,7 +44,7 @@ func (p *player) transmit(id transport.RailID) {
 			b = append(b, part...)
 		}
 		p.lines = append(p.lines, fmt.Sprintf("send %d %s", id, frameText(b, p.cfg.PeerIndex)))
-		p.sent = append(p.sent, Sent{id, b})
+		p.sent = append(p.sent, Sent{Rail: id, Data: b})
 		if p.room[id] > 0 {
 			p.room[id]--
 		}

@@ -32,18 +32,17 @@ type player struct {
 
 // Sent is a frame that went out.
 type Sent struct {
-	Rail transport.RailID
+	Rail transport.RailID // or the device, of the handshake
+	To   [6]byte          // of the handshake
 	Data []byte
 }
 
 // Sent gives the frames that went out since it was last asked.
-func (p *Player) Sent() []Sent {
-	a, ok := p.core.(*player)
-	if !ok {
-		return nil
-	}
-	sent := a.sent
-	a.sent = nil
+func (p *Player) Sent() []Sent { return p.core.took() }
+
+func (p *player) took() []Sent {
+	sent := p.sent
+	p.sent = nil
 	return sent
 }
 

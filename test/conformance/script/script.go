@@ -169,6 +169,8 @@ type core interface {
 	runTo(at transport.Time)
 	// out gives what the step has brought.
 	out() []string
+	// took gives the frames that went out since it was last asked.
+	took() []Sent
 	// finish ends it all, and tells what is left over that should not be.
 	finish() error
 }
@@ -207,6 +209,8 @@ func NewPlayer(file string, setup []Line) (*Player, error) {
 			case c.word(0) == "config" && p.core == nil:
 				assoc = newPlayer(c)
 				p.core = assoc
+			case c.word(0) == "host" && p.core == nil:
+				p.core = newGreeter(c)
 			case c.word(0) == "rail" && assoc != nil:
 				assoc.addRail(c)
 			default:
@@ -218,7 +222,7 @@ func NewPlayer(file string, setup []Line) (*Player, error) {
 		}
 	}
 	if p.core == nil {
-		return nil, fmt.Errorf("%s: no config line", file)
+		return nil, fmt.Errorf("%s: no config and no host line", file)
 	}
 	return p, nil
 }
