@@ -255,11 +255,25 @@ func (g *greetings) wait() {
 	case n < 25:
 		span = transport.Time(100+g.rng.IntN(1000)) * transport.Millisecond
 	}
+	if g.chance(85) {
+		g.drain()
+		span = min(span, 1100*transport.Millisecond)
+	}
 	g.now += span
 	for i := range g.hosts {
 		if !g.chance(10) {
 			g.step(i, "run")
 		}
+	}
+}
+
+// drain brings what is on its way, and the answers to it, up to some number.
+func (g *greetings) drain() {
+	for range 30 {
+		if len(g.flying) == 0 {
+			return
+		}
+		g.deliver()
 	}
 }
 
