@@ -91,15 +91,17 @@ func checkFragment(d *wire.Data, o *wire.Offload, flags uint8, n int) (Drop, boo
 func (r *Receiver) order(now Time, c *recvChannel, ch uint8, f *fragment, in *Inbox) bool {
 	inTurn := f.seq == c.next || r.cfg.Unordered || sabotageResequence
 	if f.isWhole() && inTurn && (c.slots == nil || *c.slot(f.seq) == nil) && (c.backlog == 0 || r.fits(c, f.total)) {
+		ahead := f.seq != c.next
+		if ahead && !r.markDone(c, f) {
+			return false
+		}
 		r.deliver(c, in, Delivery{Channel: ch, Packet: f.seq, Total: int(f.total), Data: f.payload,
 			Offload: f.offload, HasOffload: f.hasOffload})
-		if f.seq == c.next {
+		if !ahead {
 			c.next++
 			c.news = true
 			r.drain(now, c, ch, in)
-			return true
 		}
-		r.markDone(c, f)
 		return true
 	}
 	a := r.park(c, f)
@@ -119,12 +121,16 @@ func (r *Receiver) order(now Time, c *recvChannel, ch uint8, f *fragment, in *In
 	return true
 }
 
-// markDone remembers a packet that was delivered ahead of its turn.
-func (r *Receiver) markDone(c *recvChannel, f *fragment) {
-	if a := r.park(c, f); a != nil {
-		a.got = a.total
-		r.putBuffer(a)
+// markDone remembers a packet that is delivered ahead of its turn; false if
+// there is no room for that, and the fragment was dropped.
+func (r *Receiver) markDone(c *recvChannel, f *fragment) bool {
+	a := r.park(c, f)
+	if a == nil {
+		return false
 	}
+	a.got = a.total
+	r.putBuffer(a)
+	return true
 }
 
 // park gives the assembly of f's packet, new if need be; nil if the fragment

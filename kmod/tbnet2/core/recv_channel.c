@@ -115,23 +115,35 @@ static bool may_pass(const struct tbnet2_receiver *r, const struct fragment *f)
 	return !c->backlog || tbnet2_fits(r, c, f->total);
 }
 
+/*
+ * Remembers a packet that is delivered ahead of its turn; false if there is no
+ * room for that, and the fragment was dropped.
+ */
+static bool mark_done(struct tbnet2_receiver *r, const struct fragment *f,
+		      const struct tbnet2_arrival *at)
+{
+	struct tbnet2_assembly *a = park(r, f, at);
+
+	if (!a)
+		return false;
+	a->got = a->total;
+	tbnet2_put_buffer(r, a);
+	return true;
+}
+
 static bool pass(struct tbnet2_receiver *r, const struct fragment *f,
 		 const struct tbnet2_arrival *at)
 {
 	struct tbnet2_recv_channel *c = f->c;
-	struct tbnet2_assembly *a;
+	bool ahead = f->d.packet != c->next;
 
+	if (ahead && !mark_done(r, f, at))
+		return false;
 	tbnet2_deliver(r, c, at->in, delivery(f, at, 0, f->total));
-	if (f->d.packet == c->next) {
+	if (!ahead) {
 		c->next++;
 		c->news = true;
 		tbnet2_drain(r, at->now, f->d.channel, at->in);
-		return true;
-	}
-	a = park(r, f, at); /* remembers that it was delivered ahead of its turn */
-	if (a) {
-		a->got = a->total;
-		tbnet2_put_buffer(r, a);
 	}
 	return true;
 }
