@@ -62,8 +62,8 @@ static bool add_state(struct tbnet2_sender *s, s64 now, struct tbnet2_burst *b,
 	body = f.head + TBNET2_HEADER_LEN;
 	memset(body, 0, TBNET2_STATE_LEN);
 	memcpy(body, c->state, c->state_len);
-	put_unaligned_le32(tbnet2_stamp(now), body);
-	put_unaligned_le32(echo, body + offsetof(struct tbnet2_state, echo));
+	tbnet2_put32(tbnet2_stamp(now), body);
+	tbnet2_put32(echo, body + offsetof(struct tbnet2_state, echo));
 	if (size > n)
 		f.pad = size - n;
 	tbnet2_put_control(s, f.head, type, r, n + f.pad);

@@ -156,7 +156,7 @@ static void seal(const struct tbnet2_sender *s, struct tbnet2_frame *f)
 		crc = tbnet2_crc(crc, zeros, n);
 		pad -= n;
 	}
-	put_unaligned_le32(~crc, f->head + offsetof(struct tbnet2_hdr, crc));
+	tbnet2_put32(~crc, f->head + offsetof(struct tbnet2_hdr, crc));
 }
 
 /**

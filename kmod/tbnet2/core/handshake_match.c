@@ -63,10 +63,10 @@ static int next_pair(struct tbnet2_matching *m, struct way *w, bool doubtful)
 	for (;;) {
 		for (; w->pair < m->count; w->pair++) {
 			u16 r = m->remote[w->pair];
+			bool is_free = m->remotes[r] < 0;
 
 			if (m->device[w->pair] != w->device || m->visited[r] ||
-			    (m->doubtful[w->pair] && !doubtful) ||
-			    w->free != (m->remotes[r] < 0))
+			    (m->doubtful[w->pair] && !doubtful) || w->free != is_free)
 				continue;
 			return w->pair;
 		}

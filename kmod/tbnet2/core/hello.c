@@ -92,10 +92,10 @@ static bool set_value(struct tbnet2_greeting *g, u8 kind, const u8 *v)
 		memcpy(g->host, v, sizeof(g->host));
 		return true;
 	case TBNET2_TLV_EPOCH:
-		g->epoch = get_unaligned_le64(v);
+		g->epoch = tbnet2_get64(v);
 		return true;
 	case TBNET2_TLV_INDEX:
-		g->index = get_unaligned_le32(v);
+		g->index = tbnet2_get32(v);
 		return g->index >> 8;
 	case TBNET2_TLV_SERVICE:
 		g->service = v[0];
@@ -109,19 +109,19 @@ static bool set_value(struct tbnet2_greeting *g, u8 kind, const u8 *v)
 		g->has_rail = true;
 		return v[0] < TBNET2_RAILS_MAX;
 	case TBNET2_TLV_GROUP:
-		g->group = get_unaligned_le64(v);
+		g->group = tbnet2_get64(v);
 		return true;
 	case TBNET2_TLV_MTU:
-		g->mtu = get_unaligned_le32(v);
+		g->mtu = tbnet2_get32(v);
 		return true;
 	case TBNET2_TLV_RATE:
-		g->rate = get_unaligned_le64(v);
+		g->rate = tbnet2_get64(v);
 		return true;
 	case TBNET2_TLV_CAPS:
-		g->caps = get_unaligned_le32(v);
+		g->caps = tbnet2_get32(v);
 		return true;
 	default: /* TBNET2_TLV_SLOTS: a power of two */
-		g->slots = get_unaligned_le32(v);
+		g->slots = tbnet2_get32(v);
 		return g->slots && !(g->slots & (g->slots - 1)) && g->slots <= SLOTS_MOST;
 	}
 }
@@ -129,7 +129,7 @@ static bool set_value(struct tbnet2_greeting *g, u8 kind, const u8 *v)
 static enum tbnet2_wire_error get_tlv(struct tbnet2_greeting *g, u32 *seen, u8 type,
 				      const u8 *v, u8 len)
 {
-	u8 kind = type & (u8)~TBNET2_TLV_CRITICAL;
+	u8 kind = (u8)(type & ~TBNET2_TLV_CRITICAL);
 
 	if (!kind || kind > TBNET2_TLV_NAME)
 		return type & TBNET2_TLV_CRITICAL ? TBNET2_WIRE_TLV_CRITICAL : TBNET2_WIRE_OK;
@@ -158,8 +158,8 @@ enum tbnet2_wire_error tbnet2_get_greeting(const u8 *body, u32 len, struct tbnet
 	memset(g, 0, sizeof(*g));
 	if (len < TBNET2_HELLO_LEN)
 		return TBNET2_WIRE_SHORT;
-	g->nonce = get_unaligned_le64(body);
-	g->echo = get_unaligned_le64(body + offsetof(struct tbnet2_hello, echo));
+	g->nonce = tbnet2_get64(body);
+	g->echo = tbnet2_get64(body + offsetof(struct tbnet2_hello, echo));
 	body += TBNET2_HELLO_LEN;
 	len -= TBNET2_HELLO_LEN;
 	while (len) {
@@ -222,14 +222,14 @@ static u8 *put_u8(u8 *b, u8 type, u8 v)
 static u8 *put_u32(u8 *b, u8 type, u32 v)
 {
 	b = put_tlv(b, type, 4);
-	put_unaligned_le32(v, b);
+	tbnet2_put32(v, b);
 	return b + 4;
 }
 
 static u8 *put_u64(u8 *b, u8 type, u64 v)
 {
 	b = put_tlv(b, type, 8);
-	put_unaligned_le64(v, b);
+	tbnet2_put64(v, b);
 	return b + 8;
 }
 
@@ -244,8 +244,8 @@ u32 tbnet2_put_greeting(u8 *b, const struct tbnet2_greeting *g)
 {
 	u8 *start = b;
 
-	put_unaligned_le64(g->nonce, b);
-	put_unaligned_le64(g->echo, b + offsetof(struct tbnet2_hello, echo));
+	tbnet2_put64(g->nonce, b);
+	tbnet2_put64(g->echo, b + offsetof(struct tbnet2_hello, echo));
 	b = put_tlv(b + TBNET2_HELLO_LEN, TBNET2_TLV_HOST, sizeof(g->host));
 	memcpy(b, g->host, sizeof(g->host));
 	b = put_u64(b + sizeof(g->host), TBNET2_TLV_EPOCH, g->epoch);

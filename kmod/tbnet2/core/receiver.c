@@ -124,7 +124,7 @@ static bool take_state(struct tbnet2_receiver *r, const struct tbnet2_arrival *a
 
 	if (at->h.length < TBNET2_STATE_LEN)
 		return tbnet2_drop(r, TBNET2_DROP_SHORT);
-	stamp = get_unaligned_le32(body);
+	stamp = tbnet2_get32(body);
 	tbnet2_transit_sample(&at->rail->transit, at->now, stamp);
 	f = &in->states[in->stated.count++];
 	f->rail = at->rail->id;

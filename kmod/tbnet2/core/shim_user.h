@@ -63,45 +63,4 @@ static inline s64 div64_s64(s64 n, s64 d)
 	return n / d;
 }
 
-static inline u16 get_unaligned_le16(const void *p)
-{
-	const u8 *b = p;
-
-	return (u16)(b[0] | b[1] << 8);
-}
-
-static inline u32 get_unaligned_le32(const void *p)
-{
-	const u8 *b = p;
-
-	return get_unaligned_le16(b) | (u32)get_unaligned_le16(b + 2) << 16;
-}
-
-static inline u64 get_unaligned_le64(const void *p)
-{
-	const u8 *b = p;
-
-	return get_unaligned_le32(b) | (u64)get_unaligned_le32(b + 4) << 32;
-}
-
-static inline void put_unaligned_le16(u16 v, void *p)
-{
-	u8 *b = p;
-
-	b[0] = (u8)v;
-	b[1] = (u8)(v >> 8);
-}
-
-static inline void put_unaligned_le32(u32 v, void *p)
-{
-	put_unaligned_le16((u16)v, p);
-	put_unaligned_le16((u16)(v >> 16), (u8 *)p + 2);
-}
-
-static inline void put_unaligned_le64(u64 v, void *p)
-{
-	put_unaligned_le32((u32)v, p);
-	put_unaligned_le32((u32)(v >> 32), (u8 *)p + 4);
-}
-
 #endif /* TBNET2_CORE_SHIM_USER_H */

@@ -85,6 +85,6 @@ static inline u8 tbnet2_nth_rail(u64 set, u32 i)
 
 /* Goes through the ids of a set, a variable that is used up. */
 #define tbnet2_for_each_rail(id, set) \
-	while ((set) && ((id) = tbnet2_next_rail(&(set)), true))
+	for (; (set) && ((id) = tbnet2_next_rail(&(set)), true);)
 
 #endif /* TBNET2_CORE_UNITS_H */

@@ -5,12 +5,12 @@
  */
 #include "wire.h"
 
-#define GET16(b, type, field)	get_unaligned_le16((b) + offsetof(struct type, field))
-#define GET32(b, type, field)	get_unaligned_le32((b) + offsetof(struct type, field))
-#define GET64(b, type, field)	get_unaligned_le64((b) + offsetof(struct type, field))
-#define PUT16(v, b, type, field) put_unaligned_le16(v, (b) + offsetof(struct type, field))
-#define PUT32(v, b, type, field) put_unaligned_le32(v, (b) + offsetof(struct type, field))
-#define PUT64(v, b, type, field) put_unaligned_le64(v, (b) + offsetof(struct type, field))
+#define GET16(b, type, field)	tbnet2_get16((b) + offsetof(struct type, field))
+#define GET32(b, type, field)	tbnet2_get32((b) + offsetof(struct type, field))
+#define GET64(b, type, field)	tbnet2_get64((b) + offsetof(struct type, field))
+#define PUT16(v, b, type, field) tbnet2_put16(v, (b) + offsetof(struct type, field))
+#define PUT32(v, b, type, field) tbnet2_put32(v, (b) + offsetof(struct type, field))
+#define PUT64(v, b, type, field) tbnet2_put64(v, (b) + offsetof(struct type, field))
 
 /* Bits of the flags in a descriptor and its gso types, as in virtio_net_hdr. */
 enum {
@@ -196,7 +196,7 @@ enum tbnet2_wire_error tbnet2_get_mark(struct tbnet2_cursor *c, struct tbnet2_ma
  */
 void tbnet2_put_mark(u8 *b, const struct tbnet2_mark_at *m)
 {
-	put_unaligned_le32(m->channel, b);
+	tbnet2_put32(m->channel, b);
 	PUT32(m->packet, b, tbnet2_mark, packet);
 }
 
@@ -254,7 +254,7 @@ enum tbnet2_wire_error tbnet2_get_reset(const u8 *body, u32 len, struct tbnet2_r
 void tbnet2_put_reset(u8 *b, const struct tbnet2_reset_of *r)
 {
 	PUT32(r->index, b, tbnet2_reset, index);
-	put_unaligned_le32(r->reason, b + offsetof(struct tbnet2_reset, reason));
+	tbnet2_put32(r->reason, b + offsetof(struct tbnet2_reset, reason));
 }
 
 /**

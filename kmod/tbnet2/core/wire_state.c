@@ -17,10 +17,10 @@ enum tbnet2_wire_error tbnet2_get_state(struct tbnet2_cursor *c, struct tbnet2_s
 		return TBNET2_WIRE_SHORT;
 	if (b[22] | b[23])
 		return TBNET2_WIRE_RESERVED;
-	s->stamp = get_unaligned_le32(b);
-	s->echo = get_unaligned_le32(b + offsetof(struct tbnet2_state, echo));
-	s->heard = get_unaligned_le64(b + offsetof(struct tbnet2_state, heard));
-	s->generation = get_unaligned_le32(b + offsetof(struct tbnet2_state, generation));
+	s->stamp = tbnet2_get32(b);
+	s->echo = tbnet2_get32(b + offsetof(struct tbnet2_state, echo));
+	s->heard = tbnet2_get64(b + offsetof(struct tbnet2_state, heard));
+	s->generation = tbnet2_get32(b + offsetof(struct tbnet2_state, generation));
 	s->rails = b[offsetof(struct tbnet2_state, rails)];
 	s->channels = b[offsetof(struct tbnet2_state, channels)];
 	c->at += TBNET2_STATE_LEN;
@@ -35,13 +35,13 @@ enum tbnet2_wire_error tbnet2_get_state(struct tbnet2_cursor *c, struct tbnet2_s
  */
 void tbnet2_put_state(u8 *b, const struct tbnet2_state_head *s)
 {
-	put_unaligned_le32(s->stamp, b);
-	put_unaligned_le32(s->echo, b + offsetof(struct tbnet2_state, echo));
-	put_unaligned_le64(s->heard, b + offsetof(struct tbnet2_state, heard));
-	put_unaligned_le32(s->generation, b + offsetof(struct tbnet2_state, generation));
+	tbnet2_put32(s->stamp, b);
+	tbnet2_put32(s->echo, b + offsetof(struct tbnet2_state, echo));
+	tbnet2_put64(s->heard, b + offsetof(struct tbnet2_state, heard));
+	tbnet2_put32(s->generation, b + offsetof(struct tbnet2_state, generation));
 	b[offsetof(struct tbnet2_state, rails)] = s->rails;
 	b[offsetof(struct tbnet2_state, channels)] = s->channels;
-	put_unaligned_le16(0, b + offsetof(struct tbnet2_state, reserved));
+	tbnet2_put16(0, b + offsetof(struct tbnet2_state, reserved));
 }
 
 /* Gaps come newest last, do not touch or overlap, and lie within depth. */
@@ -53,8 +53,8 @@ static enum tbnet2_wire_error get_gaps(const u8 *b, struct tbnet2_rail_block *a)
 	for (i = 0; i < a->count; i++) {
 		struct tbnet2_lost g;
 
-		g.back = get_unaligned_le16(b + i * TBNET2_GAP_LEN);
-		g.count = get_unaligned_le16(b + i * TBNET2_GAP_LEN + 2);
+		g.back = tbnet2_get16(b + i * TBNET2_GAP_LEN);
+		g.count = tbnet2_get16(b + i * TBNET2_GAP_LEN + 2);
 		if (g.back > left || !g.count || g.count > g.back)
 			return TBNET2_WIRE_RESERVED;
 		left = (u16)(g.back - g.count);
@@ -78,10 +78,10 @@ enum tbnet2_wire_error tbnet2_get_rail_block(struct tbnet2_cursor *c, struct tbn
 		return TBNET2_WIRE_SHORT;
 	a->rail = b[0];
 	a->count = b[1];
-	a->depth = get_unaligned_le16(b + offsetof(struct tbnet2_rail_ack, depth));
-	a->next = get_unaligned_le32(b + offsetof(struct tbnet2_rail_ack, next));
-	a->credit = get_unaligned_le32(b + offsetof(struct tbnet2_rail_ack, credit));
-	a->delay = get_unaligned_le32(b + offsetof(struct tbnet2_rail_ack, delay));
+	a->depth = tbnet2_get16(b + offsetof(struct tbnet2_rail_ack, depth));
+	a->next = tbnet2_get32(b + offsetof(struct tbnet2_rail_ack, next));
+	a->credit = tbnet2_get32(b + offsetof(struct tbnet2_rail_ack, credit));
+	a->delay = tbnet2_get32(b + offsetof(struct tbnet2_rail_ack, delay));
 	if (a->rail >= TBNET2_RAILS_MAX || a->count > TBNET2_GAPS_MAX)
 		return TBNET2_WIRE_RESERVED;
 	n = TBNET2_RAIL_ACK_LEN + a->count * TBNET2_GAP_LEN;
@@ -108,14 +108,14 @@ u32 tbnet2_put_rail_block(u8 *b, const struct tbnet2_rail_block *a)
 
 	b[0] = a->rail;
 	b[1] = a->count;
-	put_unaligned_le16(a->depth, b + offsetof(struct tbnet2_rail_ack, depth));
-	put_unaligned_le32(a->next, b + offsetof(struct tbnet2_rail_ack, next));
-	put_unaligned_le32(a->credit, b + offsetof(struct tbnet2_rail_ack, credit));
-	put_unaligned_le32(a->delay, b + offsetof(struct tbnet2_rail_ack, delay));
+	tbnet2_put16(a->depth, b + offsetof(struct tbnet2_rail_ack, depth));
+	tbnet2_put32(a->next, b + offsetof(struct tbnet2_rail_ack, next));
+	tbnet2_put32(a->credit, b + offsetof(struct tbnet2_rail_ack, credit));
+	tbnet2_put32(a->delay, b + offsetof(struct tbnet2_rail_ack, delay));
 	b += TBNET2_RAIL_ACK_LEN;
 	for (i = 0; i < a->count; i++, b += TBNET2_GAP_LEN) {
-		put_unaligned_le16(a->gaps[i].back, b);
-		put_unaligned_le16(a->gaps[i].count, b + 2);
+		tbnet2_put16(a->gaps[i].back, b);
+		tbnet2_put16(a->gaps[i].count, b + 2);
 	}
 	return TBNET2_RAIL_ACK_LEN + a->count * TBNET2_GAP_LEN;
 }
@@ -135,8 +135,8 @@ enum tbnet2_wire_error tbnet2_get_channel_block(struct tbnet2_cursor *c,
 	if (b[0] >= TBNET2_CHANNELS || b[1] | b[2] | b[3])
 		return TBNET2_WIRE_RESERVED;
 	a->channel = b[0];
-	a->next = get_unaligned_le32(b + offsetof(struct tbnet2_channel_ack, next));
-	a->window = get_unaligned_le32(b + offsetof(struct tbnet2_channel_ack, window));
+	a->next = tbnet2_get32(b + offsetof(struct tbnet2_channel_ack, next));
+	a->window = tbnet2_get32(b + offsetof(struct tbnet2_channel_ack, window));
 	c->at += TBNET2_CHANNEL_ACK_LEN;
 	c->left -= TBNET2_CHANNEL_ACK_LEN;
 	return TBNET2_WIRE_OK;
@@ -149,7 +149,7 @@ enum tbnet2_wire_error tbnet2_get_channel_block(struct tbnet2_cursor *c,
  */
 void tbnet2_put_channel_block(u8 *b, const struct tbnet2_channel_block *a)
 {
-	put_unaligned_le32(a->channel, b);
-	put_unaligned_le32(a->next, b + offsetof(struct tbnet2_channel_ack, next));
-	put_unaligned_le32(a->window, b + offsetof(struct tbnet2_channel_ack, window));
+	tbnet2_put32(a->channel, b);
+	tbnet2_put32(a->next, b + offsetof(struct tbnet2_channel_ack, next));
+	tbnet2_put32(a->window, b + offsetof(struct tbnet2_channel_ack, window));
 }

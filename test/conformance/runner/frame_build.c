@@ -201,7 +201,7 @@ static void build_body(struct bytes *f, const struct clause *c, struct tbnet2_he
 		tbnet2_put_set(bytes_add(f, TBNET2_RAILSET_LEN), &set);
 		break;
 	case TBNET2_HELLO:
-		put_unaligned_le64((u64)clause_num(c, "nonce", 0), bytes_add(f, 8));
+		tbnet2_put64((u64)clause_num(c, "nonce", 0), bytes_add(f, 8));
 		break;
 	default:
 		build_state(f, c);
@@ -212,7 +212,7 @@ static void build_body(struct bytes *f, const struct clause *c, struct tbnet2_he
 void frame_seal(struct bytes *f)
 {
 	f->b[1] |= TBNET2_F_CRC;
-	put_unaligned_le32(~tbnet2_crc_begin(f->b, f->n), f->b + offsetof(struct tbnet2_hdr, crc));
+	tbnet2_put32(~tbnet2_crc_begin(f->b, f->n), f->b + offsetof(struct tbnet2_hdr, crc));
 }
 
 /* Damages a finished frame as the clause says. */
