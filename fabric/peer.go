@@ -83,6 +83,7 @@ func (p *peer) receive(now transport.Time, id transport.RailID, batch []rail.RxF
 	p.recvMu.Lock()
 	if p.ended {
 		p.recvMu.Unlock()
+		p.fabric.drops.ended.Add(uint64(len(batch)))
 		return
 	}
 	for i := range batch {
@@ -310,13 +311,16 @@ func (p *peer) tellHeard(now transport.Time) {
 	}
 }
 
-// close ends the association. Its goroutine ends by itself.
+// close ends the association; its totals stay with the fabric's. Its goroutine
+// ends by itself. Fabric.mu is held.
 func (p *peer) close() {
 	p.lock()
 	defer p.unlock()
 	p.clock.stop()
 	if !p.closed {
 		p.closed, p.ended, p.linked = true, true, false
+		st := p.assoc.ReceiveStats()
+		p.fabric.past.Add(&st)
 		p.assoc.Close()
 	}
 }

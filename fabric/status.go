@@ -23,6 +23,11 @@ type Status struct {
 	Peers      []PeerStatus      `json:"peers"`
 	Mismatches []Mismatch        `json:"mismatches,omitempty"`
 	Drops      map[string]uint64 `json:"drops"` // frames and packets that reached no association
+	// Handshake counts HELLO, HELLO_ACK, CONFIRM and RESET; its drops are in
+	// Drops.
+	Handshake transport.HandshakeStats `json:"handshake"`
+	// Past are the sums of associations that have ended.
+	Past transport.ReceiveStats `json:"past"`
 	// Switch counts what the Port's address table did.
 	Switch SwitchStatus `json:"switch"`
 	Missed uint64       `json:"missed_events"`
@@ -91,7 +96,8 @@ func (f *Fabric) Status() Status {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := Status{Host: f.cfg.Host.String(), HostName: f.cfg.HostName, Endpoint: f.cfg.Endpoint,
-		Service: f.cfg.Service.String(), Drops: f.dropMap(), Missed: f.events.missedSoFar()}
+		Service: f.cfg.Service.String(), Drops: f.dropMap(), Handshake: f.handshake.Stats(), Past: f.past,
+		Missed: f.events.missedSoFar()}
 	s.Switch.Stations, s.Switch.Unlearned = f.port.stations.count()
 	for _, p := range f.allPorts() {
 		s.Switch.FloodCopies += p.drops.floodCopies.Load()
@@ -117,7 +123,7 @@ func (f *Fabric) dropMap() map[string]uint64 {
 	d := &f.drops
 	m := map[string]uint64{
 		"malformed": d.malformed.Load(), "version": d.version.Load(), "unknown_index": d.unknownIndex.Load(),
-		"no_rail": d.noRail.Load(), "handshake_unsent": d.handshakeUnsent.Load(),
+		"no_rail": d.noRail.Load(), "ended": d.ended.Load(), "handshake_unsent": d.handshakeUnsent.Load(),
 	}
 	drops := f.handshake.Drops()
 	drops.Each(func(name string, n uint64) { m["handshake_"+name] = n })

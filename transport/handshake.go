@@ -55,6 +55,8 @@ type Handshake struct {
 	sweepAt    Time
 	out        HandshakeOutput
 	drops      HandshakeDrops
+	stats      HandshakeStats
+	refused    bool // the frame in hand counts under a drop
 }
 
 // attached is a local device.

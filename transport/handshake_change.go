@@ -88,11 +88,12 @@ const (
 	HandshakeNotChosen  // of a pair of devices that is no rail
 	HandshakeFull       // a table is full
 	HandshakeRate       // too many to answer
+	HandshakeNoDevice   // on a device that has been removed
 	handshakeDropEnd
 )
 
 var handshakeDropNames = [handshakeDropEnd]string{"malformed", "version", "crc", "own", "mismatch", "stale",
-	"old_epoch", "wrong_role", "wrong_index", "not_chosen", "full", "rate"}
+	"old_epoch", "wrong_role", "wrong_index", "not_chosen", "full", "rate", "no_device"}
 
 // String names the reason as counters do.
 func (d HandshakeDrop) String() string { return handshakeDropNames[d] }
@@ -109,3 +110,14 @@ func (d *HandshakeDrops) Each(f func(name string, n uint64)) {
 
 // Drops gives the totals.
 func (h *Handshake) Drops() HandshakeDrops { return h.drops }
+
+// HandshakeStats are a Handshake's totals: Frames are Taken and all Drops.
+type HandshakeStats struct {
+	Frames     uint64 // all that Receive was given
+	Taken      uint64 // those that count under no drop
+	ResetsHeld uint64 // RESETs not sent for their rate
+	NotesFull  uint64 // notices not kept for want of room
+}
+
+// Stats gives the totals.
+func (h *Handshake) Stats() HandshakeStats { return h.stats }

@@ -15,26 +15,43 @@ func IsHandshake(frame []byte) bool {
 
 // Receive takes one frame of the handshake from a device.
 func (h *Handshake) Receive(now Time, id DeviceID, from [6]byte, frame []byte) {
-	d := h.devices[id]
-	if d == nil {
-		return
+	h.stats.Frames++
+	h.refused = false
+	if d := h.devices[id]; d == nil {
+		h.drop(HandshakeNoDevice)
+	} else {
+		h.dispatch(now, d, from, frame)
 	}
+	if !h.refused {
+		h.stats.Taken++
+	}
+}
+
+// drop counts the frame in hand under its first reason.
+func (h *Handshake) drop(why HandshakeDrop) {
+	if !h.refused {
+		h.refused = true
+		h.drops[why]++
+	}
+}
+
+func (h *Handshake) dispatch(now Time, d *attached, from [6]byte, frame []byte) {
 	var hd wire.Header
 	body, err := wire.ParseHeader(frame, &hd)
 	switch {
 	case err == wire.ErrVersion:
 		h.otherVersion(now, d, from, frame)
 	case err != nil:
-		h.drops[HandshakeMalformed]++
+		h.drop(HandshakeMalformed)
 	case hd.Flags&wire.FlagCRC != 0 && wire.Sum(frame[:wire.HeaderLen], body) != hd.CRC,
 		hd.Flags&wire.FlagCRC == 0 && d.CRC && (hd.Type == wire.TypeHelloAck || hd.Type == wire.TypeConfirm):
-		h.drops[HandshakeCRC]++
+		h.drop(HandshakeCRC)
 	case hd.Type == wire.TypeReset:
 		h.reset(now, d, from, body)
 	case hd.Type <= wire.TypeConfirm:
 		h.greeting(now, d, from, &hd, body)
 	default:
-		h.drops[HandshakeMalformed]++
+		h.drop(HandshakeMalformed)
 	}
 }
 
@@ -42,7 +59,7 @@ func (h *Handshake) Receive(now Time, id DeviceID, from [6]byte, frame []byte) {
 func (h *Handshake) greeting(now Time, d *attached, from [6]byte, hd *wire.Header, body []byte) {
 	var m wire.Hello
 	if wire.ParseHello(body, &m) != nil {
-		h.drops[HandshakeMalformed]++
+		h.drop(HandshakeMalformed)
 		return
 	}
 	if !h.acceptable(now, d, from, &m) {
@@ -54,9 +71,9 @@ func (h *Handshake) greeting(now Time, d *attached, from [6]byte, hd *wire.Heade
 	case hd.Type == wire.TypeHello:
 		h.hello(now, d, r, id, &m)
 	case !m.HasRail:
-		h.drops[HandshakeMalformed]++
+		h.drop(HandshakeMalformed)
 	case h.decides(id) != (hd.Type == wire.TypeConfirm):
-		h.drops[HandshakeWrongRole]++
+		h.drop(HandshakeWrongRole)
 	case hd.Type == wire.TypeHelloAck:
 		h.helloAck(now, d, r, id, hd, &m)
 	default:
@@ -72,14 +89,14 @@ func (h *Handshake) decides(id PeerID) bool { return bytes.Compare(h.cfg.Host[:]
 func (h *Handshake) hello(now Time, d *attached, r remote, id PeerID, m *wire.Hello) {
 	p := h.addPeer(id)
 	if p == nil {
-		h.drops[HandshakeFull]++
+		h.drop(HandshakeFull)
 		return
 	}
 	p.name = m.Name
 	a := h.attempt(p, m.Epoch)
 	e := a.see(now, d.id, r)
 	if e == nil {
-		h.drops[HandshakeFull]++
+		h.drop(HandshakeFull)
 		return
 	}
 	e.nonce, e.helloIdx = m.Nonce, m.Index
@@ -100,11 +117,11 @@ func (h *Handshake) offer(now Time, d *attached, p *peer, a *hsAssociation, e *e
 	h.match(now, p, a)
 	rail := a.railOf(e.device, e.remote)
 	if rail == nil {
-		h.drops[HandshakeNotChosen]++
+		h.drop(HandshakeNotChosen)
 		return
 	}
 	if !d.answers.take(now) {
-		h.drops[HandshakeRate]++
+		h.drop(HandshakeRate)
 		return
 	}
 	e.asked = min(e.asked, now)
@@ -121,25 +138,25 @@ func (h *Handshake) helloAck(now Time, d *attached, r remote, id PeerID, hd *wir
 	serial := d.nonces.find(m.Echo)
 	switch {
 	case hd.Index != h.helloIndex:
-		h.drops[HandshakeWrongIndex]++
+		h.drop(HandshakeWrongIndex)
 		return
 	case serial == 0:
-		h.drops[HandshakeStale]++
+		h.drop(HandshakeStale)
 		return
 	case !d.answers.take(now):
-		h.drops[HandshakeRate]++
+		h.drop(HandshakeRate)
 		return
 	}
 	p := h.addPeer(id)
 	if p == nil {
-		h.drops[HandshakeFull]++
+		h.drop(HandshakeFull)
 		return
 	}
 	p.name = m.Name
 	a := p.current
 	if a == nil || a.epoch != m.Epoch || a.peerIndex != m.Index {
 		if serial <= p.floor {
-			h.drops[HandshakeStale]++
+			h.drop(HandshakeStale)
 			return
 		}
 		a = &hsAssociation{epoch: m.Epoch, index: h.newIndex(), last: wire.RailsMax - 1}
@@ -152,13 +169,13 @@ func (h *Handshake) helloAck(now Time, d *attached, r remote, id PeerID, hd *wir
 func (h *Handshake) accept(now Time, d *attached, p *peer, a *hsAssociation, r remote, serial uint64, m *wire.Hello) {
 	e := a.see(now, d.id, r)
 	if e == nil {
-		h.drops[HandshakeFull]++
+		h.drop(HandshakeFull)
 		return
 	}
 	rail := a.railOf(d.id, r)
 	if fresh := rail == nil || !rail.made || rail.peerID != RailID(m.Rail); fresh {
 		if serial <= e.used {
-			h.drops[HandshakeStale]++
+			h.drop(HandshakeStale)
 			return
 		}
 		h.dropRails(p, a, func(o *hsRail) bool { return o.device == d.id || o.remote == r })
@@ -166,7 +183,7 @@ func (h *Handshake) accept(now Time, d *attached, p *peer, a *hsAssociation, r r
 			h.makeAssociation(now, p, a, m)
 		}
 		if rail = a.newRail(e); rail == nil {
-			h.drops[HandshakeFull]++
+			h.drop(HandshakeFull)
 			return
 		}
 		e.used = serial
@@ -181,7 +198,7 @@ func (h *Handshake) accept(now Time, d *attached, p *peer, a *hsAssociation, r r
 func (h *Handshake) confirm(now Time, d *attached, r remote, id PeerID, hd *wire.Header, m *wire.Hello) {
 	p := h.peer(id)
 	if p == nil {
-		h.drops[HandshakeWrongIndex]++
+		h.drop(HandshakeWrongIndex)
 		return
 	}
 	var a *hsAssociation
@@ -193,9 +210,9 @@ func (h *Handshake) confirm(now Time, d *attached, r remote, id PeerID, hd *wire
 	serial := d.nonces.find(m.Echo)
 	switch {
 	case a == nil:
-		h.drops[HandshakeWrongIndex]++
+		h.drop(HandshakeWrongIndex)
 	case serial == 0, a == p.pending && serial <= p.floor:
-		h.drops[HandshakeStale]++
+		h.drop(HandshakeStale)
 	default:
 		h.confirmed(now, p, a, a.edgeOf(d.id, r), serial, m)
 	}
@@ -207,7 +224,7 @@ func (h *Handshake) confirmed(now Time, p *peer, a *hsAssociation, e *edge, seri
 		rail = a.railOf(e.device, e.remote)
 	}
 	if rail == nil {
-		h.drops[HandshakeNotChosen]++
+		h.drop(HandshakeNotChosen)
 		return
 	}
 	e.asked, e.doubtful = Never, 0
@@ -218,7 +235,7 @@ func (h *Handshake) confirmed(now Time, p *peer, a *hsAssociation, e *edge, seri
 		}
 		return
 	case serial <= e.used:
-		h.drops[HandshakeStale]++
+		h.drop(HandshakeStale)
 		return
 	case a == p.current && !same:
 		// The peer has begun a new association under our old index: frames of
@@ -245,7 +262,7 @@ func (h *Handshake) confirmed(now Time, p *peer, a *hsAssociation, e *edge, seri
 func (h *Handshake) reset(now Time, d *attached, from [6]byte, body []byte) {
 	m, err := wire.ParseReset(body)
 	if err != nil {
-		h.drops[HandshakeMalformed]++
+		h.drop(HandshakeMalformed)
 		return
 	}
 	for _, p := range h.peers {
@@ -263,7 +280,7 @@ func (h *Handshake) reset(now Time, d *attached, from [6]byte, body []byte) {
 			}
 		}
 	}
-	h.drops[HandshakeWrongIndex]++
+	h.drop(HandshakeWrongIndex)
 }
 
 // UnknownIndex answers a frame whose index no association has with a RESET, if
@@ -274,7 +291,7 @@ func (h *Handshake) UnknownIndex(now Time, id DeviceID, from [6]byte, index uint
 		return
 	}
 	if !d.resets.take(now) {
-		h.drops[HandshakeRate]++
+		h.stats.ResetsHeld++
 		return
 	}
 	h.sendReset(d, from, index, wire.ResetUnknown)
@@ -283,7 +300,7 @@ func (h *Handshake) UnknownIndex(now Time, id DeviceID, from [6]byte, index uint
 // otherVersion names the host that speaks another version, as far as its HELLO
 // can be read.
 func (h *Handshake) otherVersion(now Time, d *attached, from [6]byte, frame []byte) {
-	h.drops[HandshakeVersion]++
+	h.drop(HandshakeVersion)
 	if len(frame) < wire.HeaderLen || wire.Type(frame[0]&0x0f) != wire.TypeHello {
 		return
 	}

@@ -53,7 +53,7 @@ func (h *Handshake) note(now Time, kind NoticeKind, id PeerID, m *wire.Hello, d 
 	i := slices.IndexFunc(h.notices, func(n Notice) bool { return n.Kind == kind && n.Peer == id && n.MAC == from })
 	if i < 0 {
 		if len(h.notices) == noticesMost {
-			h.drops[HandshakeFull]++
+			h.stats.NotesFull++
 			return
 		}
 		h.notices = append(h.notices, Notice{Kind: kind, Peer: id, MAC: from, first: now})
@@ -99,12 +99,12 @@ func (h *Handshake) acceptable(now Time, d *attached, from [6]byte, m *wire.Hell
 	case m.Host == h.cfg.Host:
 		return h.ownHost(now, d, from, m, id)
 	case m.VersionLow > wire.Version || m.VersionHigh < wire.Version:
-		h.drops[HandshakeMismatch]++
+		h.drop(HandshakeMismatch)
 		h.note(now, NoticeVersion, id, m, d, from, fmt.Sprintf("%s speaks protocol versions %d to %d, %s only %d: update the older one",
 			h.call(m.Name, from), m.VersionLow, m.VersionHigh, h.call(h.cfg.Name, d.MAC), wire.Version))
 		return false
 	case m.Service != h.cfg.Service:
-		h.drops[HandshakeMismatch]++
+		h.drop(HandshakeMismatch)
 		h.note(now, NoticeService, id, m, d, from, fmt.Sprintf("%s offers the service %v, %s %v: start the same service on both",
 			h.call(m.Name, from), m.Service, h.call(h.cfg.Name, d.MAC), h.cfg.Service))
 		return false
@@ -117,10 +117,10 @@ func (h *Handshake) ownHost(now Time, d *attached, from [6]byte, m *wire.Hello, 
 	ours := m.Epoch == h.cfg.Epoch || m.Name == h.cfg.Name && id.Endpoint != h.cfg.Endpoint ||
 		slices.ContainsFunc(h.devices[:], func(o *attached) bool { return o != nil && o.MAC == from })
 	if ours {
-		h.drops[HandshakeOwn]++
+		h.drop(HandshakeOwn)
 		return false
 	}
-	h.drops[HandshakeMismatch]++
+	h.drop(HandshakeMismatch)
 	h.note(now, NoticeConflict, id, m, d, from, fmt.Sprintf("%s and %s have the same UUID %x: set another one on one of them",
 		h.call(m.Name, from), h.call(h.cfg.Name, d.MAC), m.Host))
 	return false
@@ -132,7 +132,7 @@ func (h *Handshake) living(now Time, d *attached, from [6]byte, m *wire.Hello, i
 	if p == nil || !p.isDead(m.Epoch) {
 		return true
 	}
-	h.drops[HandshakeOldEpoch]++
+	h.drop(HandshakeOldEpoch)
 	if now-p.replacedAt > ghostTime {
 		h.note(now, NoticeConflict, id, m, d, from, fmt.Sprintf("%s and %s have the same UUID %x: set another one on one of them",
 			h.call(m.Name, from), h.call(p.name, [6]byte{}), m.Host))

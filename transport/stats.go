@@ -71,6 +71,27 @@ type ReceiveStats struct {
 	ParkedPackets                uint64 // now
 }
 
+// Add adds what o counted: frames, drops and packets.
+func (s *ReceiveStats) Add(o *ReceiveStats) {
+	s.Frames += o.Frames
+	s.Bytes += o.Bytes
+	s.Taken += o.Taken
+	s.DataFrames += o.DataFrames
+	s.Packets += o.Packets
+	s.PacketBytes += o.PacketBytes
+	for why, n := range o.Drops {
+		s.Drops[why] += n
+	}
+}
+
+// Dropped is the sum of all drops.
+func (s *ReceiveStats) Dropped() (sum uint64) {
+	for _, n := range s.Drops {
+		sum += n
+	}
+	return sum
+}
+
 // RailStats tells of one rail of an association.
 type RailStats struct {
 	State         RailState

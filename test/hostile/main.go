@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command hostile attacks a fabric from a segment of its own, at full rate, in
+// every way it knows, while an honest host sends it a flow whose every byte is
+// checked. It fails where something crashes, is lost or wrong in the flow, where
+// memory grows beyond its bounds, or where a frame counts under no reason. What
+// the honest flow keeps of its rate is measured against a bar.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/tbnet2/tbnet2/bench"
+	"github.com/tbnet2/tbnet2/test/rig"
+)
+
+// keptBar is the percentage of its rate that the honest flow shall keep.
+const keptBar = 80
+
+// heapMost is how much more the process may hold under attack, bytes: the
+// reorder memory of docs/protocol.md 9, the associations themselves, and the
+// link's ring.
+const heapMost = 1 << 30
+
+func main() {
+	out := flag.String("out", "build/bench/hostile.json", "file to write")
+	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "of what the attacker makes up")
+	whole := flag.Duration("time", 10*time.Second, "of the attack in every way at once; each way alone takes a fifth")
+	pick := flag.String("case", ".", "pattern of the attacks to run")
+	flag.Parse()
+	re, err := regexp.Compile(*pick)
+	if err == nil {
+		fmt.Printf("seed %d (-seed %d repeats the frames)\n", *seed, *seed)
+		err = run(context.Background(), *out, *seed, *whole, re)
+	}
+	if err != nil {
+		rig.Fail(err)
+	}
+}
+
+func run(ctx context.Context, out string, seed uint64, whole time.Duration, pick *regexp.Regexp) error {
+	r := bench.New("hostile")
+	var bars rig.Bars
+	var errs []error
+	for _, kind := range append(attacks[:len(attacks):len(attacks)], everything) {
+		if !pick.MatchString(kind.name) {
+			continue
+		}
+		d := whole / 5
+		if kind.name == everything.name {
+			d = whole
+		}
+		v, err := fight(ctx, kind, seed, d)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("attack %s, seed %d: %w", kind.name, seed, err))
+		}
+		fmt.Println(v)
+		r.Rows = append(r.Rows, v.rows()...)
+		bars.AtLeast(kind.name+" kept_pct", v.kept, keptBar)
+	}
+	if len(r.Rows) == 0 {
+		return errors.New("-case matches no attack")
+	}
+	if _, err := r.Write(filepath.Dir(out)); err != nil {
+		errs = append(errs, err)
+	}
+	errs = append(errs, r.Table(os.Stdout), bars.Print(os.Stdout))
+	return errors.Join(errs...)
+}
+
+// verdict is what came of an attack.
+type verdict struct {
+	name   string
+	kept   float64 // percent of the honest rate
+	before float64 // bits per second
+	sent   float64 // hostile frames a second
+	heap   uint64  // bytes
+	drops  string
+	missed uint64
+}
+
+func (v verdict) String() string {
+	return fmt.Sprintf("%s: %.3g Mframes/s sent, honest flow kept %.1f %% of %.0f Mb/s and missed %d, heap +%d MiB; %s",
+		v.name, v.sent/1e6, v.kept, v.before/1e6, v.missed, v.heap>>20, v.drops)
+}
+
+func (v verdict) rows() []bench.Row {
+	row := func(metric, unit string, figure float64) bench.Row {
+		return bench.Row{Case: v.name, Metric: metric, Unit: unit, Ours: figure, Simulated: true, Runs: 1}
+	}
+	return []bench.Row{row("kept_pct", "%", v.kept), row("attack_rate", "frames/s", v.sent), row("heap_growth", "MiB", float64(v.heap>>20))}
+}
+
+// fight measures the honest flow alone, then under attack.
+func fight(ctx context.Context, kind attack, seed uint64, d time.Duration) (v verdict, err error) {
+	v.name = kind.name
+	s, err := openScene(ctx, kind, seed)
+	if err != nil {
+		return v, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	time.Sleep(time.Second) // the flow finds its rate, the liars their associations
+	v.before = s.flow.rate(d / 2)
+	w := watchHeap()
+	stop, sent := make(chan struct{}), make(chan int)
+	go func() { sent <- s.attacker.run(kind, newGrammar(seed), stop) }()
+	during := s.flow.rate(d)
+	st := s.victim.Status()
+	close(stop)
+	v.sent = float64(<-sent) / d.Seconds()
+	v.heap = w.stop()
+	v.kept, v.missed, v.drops = 100*during/v.before, s.flow.missed.Load(), tell(&st)
+	err = errors.Join(bounded(&st), s.quiet(), s.settled(ctx), s.flow.err())
+	if v.heap > heapMost {
+		err = errors.Join(err, fmt.Errorf("the live heap grew by %d MiB, at most %d are spoken for", v.heap>>20, heapMost>>20))
+	}
+	if during == 0 {
+		err = errors.Join(err, errors.New("nothing of the honest flow came through"))
+	}
+	return v, err
+}
