@@ -7,6 +7,7 @@ GO      ?= go
 BUILD   := build
 FUZZTIME ?= 20s
 SCHEDULES ?= 10000
+SCRIPTS ?= 100000
 PREFIX  ?= /usr/local
 DESTDIR ?=
 SHELL   := bash
@@ -15,7 +16,7 @@ SHELL   := bash
 GOTEST  := set -o pipefail; $(GO) test -v -count=1
 QUIET   := | awk -f scripts/quiet.awk
 
-.PHONY: help demo build test check race schedules fuzz netns vectors sabotage lint faults bench-short bench-core bench-relay allocs install uninstall clean deps
+.PHONY: help demo build test check race schedules fuzz conformance netns vectors sabotage lint faults bench-short bench-core bench-relay allocs install uninstall clean deps
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +55,9 @@ fuzz: ## every fuzz target for FUZZTIME
 
 allocs: ## what must not allocate, without the race detector, which does
 	$(GO) test -count=1 -run 'Alloc|Contract' ./transport ./tap ./rail/mem ./rail/packet
+
+conformance: ## the C core against the Go core, over SCRIPTS generated scripts and all of test/vectors
+	$(GOTEST) -timeout 60m ./test/conformance -scripts=$(SCRIPTS) $(QUIET)
 
 netns: ## the end-to-end tests in network namespaces, one package at a time: they keep time
 	$(GOTEST) -p 1 -timeout 18m ./test/... $(QUIET)
