@@ -17,7 +17,7 @@ import (
 // gives the program. root is the tree's root.
 func BuildRunner(root, dir string) (program string, err error) {
 	program = filepath.Join(dir, "runner")
-	args := []string{"-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror",
+	args := []string{"-std=gnu11", "-g", "-O2", "-Wall", "-Wextra", "-Werror",
 		"-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-o", program}
 	for _, folder := range []string{"test/conformance/runner", "kmod/tbnet2/core"} {
 		files, err := filepath.Glob(filepath.Join(root, folder, "*.c"))

@@ -70,6 +70,7 @@ func (w *world) setUp() {
 		}
 		w.ends[end] = p
 	}
+	w.ends[there].Mute()
 	w.script.Lines = setup[here]
 }
 

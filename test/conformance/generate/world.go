@@ -126,6 +126,11 @@ func (w *world) step(end int, actions ...string) {
 	if end == here {
 		w.script.Got = append(w.script.Got, got)
 	}
+	w.sendAll(end)
+}
+
+// sendAll sends what has come out of an end on its way.
+func (w *world) sendAll(end int) {
 	for _, f := range w.ends[end].Sent() {
 		w.send(end, f)
 	}
@@ -200,30 +205,40 @@ func (w *world) deliver(most int) {
 	batch := 1 + w.rng.IntN(most)
 	end := w.now + transport.Time(w.rng.IntN(60))*transport.Microsecond
 	var actions []string
+	var frames []script.Sent
 	var left []flight
 	for _, f := range w.flying {
-		if f.to != first.to || f.at > end || len(actions) >= batch {
+		if f.to != first.to || f.at > end || len(actions)+len(frames) >= batch {
 			left = append(left, f)
 			continue
 		}
 		if f.to == here && f.link.gone {
 			continue
 		}
+		if f.to == there {
+			frames = append(frames, script.Sent{Rail: f.link.id[there], Data: f.data})
+			continue
+		}
 		actions = append(actions, w.receive(f))
-		if f.to == here && w.chance(3) { // it comes twice
+		if w.chance(3) { // it comes twice
 			left = append(left, flight{w.now + transport.Millisecond, f.serial, f.to, f.link, f.data})
 		}
 	}
 	w.flying = left
 	if len(actions) > 0 {
-		w.step(first.to, actions...)
+		w.step(here, actions...)
+	}
+	if len(frames) > 0 {
+		w.ends[there].Deliver(w.now, frames)
+		w.sendAll(there)
 	}
 }
 
-// receive is the action for a frame that comes in, now and then damaged.
+// receive is the action for a frame that comes to the recorded end, now and
+// then damaged.
 func (w *world) receive(f flight) string {
-	text := fmt.Sprintf("receive %d %s", f.link.id[f.to], script.FrameText(f.data, w.index[f.to]))
-	if f.to == here && w.chance(3) {
+	text := fmt.Sprintf("receive %d %s", f.link.id[here], script.FrameText(f.data, w.index[here]))
+	if w.chance(3) {
 		text += w.damage(len(f.data))
 	}
 	return text

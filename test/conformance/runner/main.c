@@ -99,6 +99,7 @@ int main(int argc, char **argv)
 {
 	static char buffer[1 << 18];
 
+	make_crc_table();
 	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	if (argc == 2 && !strcmp(argv[1], "scripts"))
 		play_scripts();

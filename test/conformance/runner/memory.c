@@ -24,20 +24,27 @@ void tbnet2_free(const void *p)
 	free((void *)p);
 }
 
+/* Of each byte, for the reflected polynomial 0x82f63b78. */
+static u32 crc_table[256];
+
+void make_crc_table(void)
+{
+	u32 i, bit;
+
+	for (i = 0; i < 256; i++) {
+		u32 crc = i;
+
+		for (bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78 : 0);
+		crc_table[i] = crc;
+	}
+}
+
 u32 tbnet2_crc(u32 crc, const void *data, size_t n)
 {
-	/* Of each four bits, for the reflected polynomial 0x82f63b78. */
-	static const u32 table[16] = {
-		0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3,
-		0x61c69362, 0x7198540d, 0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9,
-		0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75,
-	};
 	const u8 *b = data;
 
-	while (n--) {
-		crc ^= *b++;
-		crc = crc >> 4 ^ table[crc & 15];
-		crc = crc >> 4 ^ table[crc & 15];
-	}
+	while (n--)
+		crc = crc >> 8 ^ crc_table[(crc ^ *b++) & 0xff];
 	return crc;
 }

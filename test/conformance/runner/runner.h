@@ -33,6 +33,7 @@ struct subject {
 
 struct subject *player_new(const struct clause *c);
 struct subject *greeter_new(const struct clause *c);
+void make_crc_table(void);
 void play_scripts(void);
 void play_frames(void);
 

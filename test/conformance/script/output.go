@@ -29,6 +29,10 @@ func (p *player) collect() {
 	}
 	p.lines = append(p.lines, p.done...)
 	p.done = nil
+	if p.mute {
+		p.lines = nil
+		return
+	}
 	p.countAll()
 }
 
@@ -43,7 +47,9 @@ func (p *player) transmit(id transport.RailID) {
 		for _, part := range f.Body(nil) {
 			b = append(b, part...)
 		}
-		p.lines = append(p.lines, fmt.Sprintf("send %d %s", id, frameText(b, p.cfg.PeerIndex)))
+		if !p.mute {
+			p.lines = append(p.lines, fmt.Sprintf("send %d %s", id, frameText(b, p.cfg.PeerIndex)))
+		}
 		p.sent = append(p.sent, Sent{Rail: id, Data: b})
 		if p.room[id] > 0 {
 			p.room[id]--

@@ -28,6 +28,7 @@ type player struct {
 	counts   []uint64 // as counterNames has them
 	spare    []uint64
 	sent     []Sent // of the step
+	mute     bool   // nothing is written down
 }
 
 // Sent is a frame that went out.
@@ -39,6 +40,21 @@ type Sent struct {
 
 // Sent gives the frames that went out since it was last asked.
 func (p *Player) Sent() []Sent { return p.core.took() }
+
+// Mute has nothing written down from now on: the player of an association only
+// moves frames.
+func (p *Player) Mute() { p.core.(*player).mute = true }
+
+// Deliver has frames come in, as one batch.
+func (p *Player) Deliver(at transport.Time, frames []Sent) {
+	a := p.core.(*player)
+	for _, f := range frames {
+		a.a.Receive(at, f.Rail, f.Data, &a.in)
+	}
+	a.received = true
+	p.now = at
+	a.end(at)
+}
 
 func (p *player) took() []Sent {
 	sent := p.sent
@@ -135,7 +151,7 @@ func (p *player) runTo(at transport.Time) {
 		p.tick()
 		before := len(p.lines)
 		p.collect()
-		if len(p.lines) > before {
+		if len(p.lines) > before && !p.mute {
 			p.lines = slices.Insert(p.lines, before, "tick "+timeText(due))
 		}
 	}
