@@ -15,7 +15,7 @@ SHELL   := bash
 GOTEST  := set -o pipefail; $(GO) test -v -count=1
 QUIET   := | awk -f scripts/quiet.awk
 
-.PHONY: help demo build test check race schedules fuzz netns vectors sabotage lint bench-core bench-relay allocs install uninstall clean deps
+.PHONY: help demo build test check race schedules fuzz netns vectors sabotage lint faults bench-short bench-core bench-relay allocs install uninstall clean deps
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -67,8 +67,16 @@ sabotage: ## tests must fail when what they test is broken on purpose
 bench-core: ## cost of a frame in the transport core against a channel hop
 	$(GO) run ./test/bench/core -out $(BUILD)/bench/core.json
 
+bench-short: ## short forms of the network benchmarks, as CI runs them
+	$(GO) run ./test/bench/stripe -out $(BUILD)/bench/short/stripe.json -case '^(unequal-700-1400/gvisor|loss-2e-4/tap)/1$$' -measure 1s
+	$(GO) run ./test/bench/userstack -out $(BUILD)/bench/short/userstack.json -case '^(gvisor|tap|no-link)$$' -runs 3 -warm 300ms -measure 500ms
+	$(GO) run ./test/bench/share -out $(BUILD)/bench/short/share.json -runs 1 -measure 1s
+
 bench-%: ## any other benchmark of test/bench, into build/bench
 	$(GO) run ./test/bench/$* -out $(BUILD)/bench/$*.json
+
+faults: ## verified flows through every fault, into build/faults.json
+	$(GO) run ./test/faults -out $(BUILD)/faults.json
 
 bench-relay: ## what the simulated cable between real devices carries at most
 	$(GO) test -run '^$$' -bench RelayCeiling -benchtime 20000x ./rail/relay

@@ -30,7 +30,18 @@ type Config struct {
 	Policy     transport.Policy
 	// Unordered turns resequencing off, to measure what it gives.
 	Unordered bool
-	Log       *slog.Logger // nil: none
+	// OnPeer, if set, is told of each new association and gives the peer a port
+	// of its own, the same for all its associations. It is called under the
+	// fabric's lock: it may set the port's handler and must not call the fabric.
+	OnPeer func(PeerInfo, Port)
+	Log    *slog.Logger // nil: none
+}
+
+// PeerInfo says who a peer is.
+type PeerInfo struct {
+	Host     uuid.UUID
+	Endpoint uint8
+	Name     string
 }
 
 // Errors that callers may branch on.

@@ -127,6 +127,13 @@ func (f *Fabric) awaitPeer(name string) *port {
 
 // portFor is the port that a peer's packets go to. Fabric.mu is held.
 func (f *Fabric) portFor(p *peer) *port {
+	if f.cfg.OnPeer != nil {
+		if f.ports[p.id] == nil {
+			f.ports[p.id] = newPort(f)
+		}
+		f.cfg.OnPeer(PeerInfo{Host: p.host, Endpoint: p.id.Endpoint, Name: p.name}, f.ports[p.id])
+		return f.ports[p.id]
+	}
 	if own := f.ports[p.id]; own != nil {
 		return own
 	}

@@ -43,6 +43,9 @@ type Port interface {
 	// MaxPacket is the largest packet in bytes, Ethernet header included. It
 	// follows the rails in use; gso_max_size is set from it.
 	MaxPacket() int
+	// FramePacket is the largest packet in bytes that goes in one frame of
+	// every rail in use; 0 while none is.
+	FramePacket() int
 	// Peers tells how many peers are connected; Changed fires when that or
 	// MaxPacket changes (coalescing). No carrier: Peers() == 0.
 	Peers() int

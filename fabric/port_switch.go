@@ -26,6 +26,7 @@ type port struct {
 	links     atomic.Pointer[[]*peer] // peers that were up once; replaced whole
 	connected atomic.Int64            // how many of them are linked
 	maximum   atomic.Int64            // MaxPacket
+	frame     atomic.Int64            // FramePacket
 	changed   chan struct{}
 	stations  stations
 
@@ -242,6 +243,9 @@ func (p *port) deliver(from *peer, batch []transport.Delivery) {
 // MaxPacket implements Port.
 func (p *port) MaxPacket() int { return int(p.maximum.Load()) }
 
+// FramePacket implements Port.
+func (p *port) FramePacket() int { return int(p.frame.Load()) }
+
 // Peers implements Port.
 func (p *port) Peers() int { return int(p.connected.Load()) }
 
@@ -290,7 +294,7 @@ func (p *port) peerGone(gone *peer) {
 // refresh recomputes what the outlet sees. mu is held.
 func (p *port) refresh() {
 	links := make([]*peer, 0, len(p.members))
-	connected, maximum := int64(0), int64(wire.PacketMax)
+	connected, maximum, frame := int64(0), int64(wire.PacketMax), int64(wire.PacketMax)
 	for of, m := range p.members {
 		links = append(links, of)
 		if m.linked {
@@ -298,12 +302,17 @@ func (p *port) refresh() {
 		}
 		if m.mtu != 0 {
 			maximum = min(maximum, int64(maxPacket(m.mtu)))
+			frame = min(frame, int64(m.mtu-wire.HeaderLen-wire.DataLen))
 		}
 	}
 	slices.SortFunc(links, comparePeers)
 	p.links.Store(&links)
 	if len(links) == 0 {
 		maximum = p.maximum.Load() // of those who were there last
+		frame = p.frame.Load()
+	}
+	if connected > 0 || len(links) == 0 {
+		p.frame.Store(frame)
 	}
 	wasConnected, wasMaximum := p.connected.Swap(connected), p.maximum.Swap(maximum)
 	if wasConnected != connected || wasMaximum != maximum {

@@ -23,6 +23,8 @@ fuzz      | make -s fuzz
 demo      | make -s demo
 demo-user | scripts/demo-user.sh
 bench     | make -s bench-core bench-relay
+bench-net | make -s bench-short
+faults    | make -s faults
 TABLE
 }
 

@@ -96,6 +96,8 @@ func (p *pipe) MaxPacket() int {
 	return p.max
 }
 
+func (p *pipe) FramePacket() int { return p.MaxPacket() }
+
 func (p *pipe) Peers() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -44,7 +44,6 @@ type liar struct {
 	h     *transport.Handshake
 	index uint32 // that frames to the victim carry; 0: no association
 	seq   uint32 // of its rail
-	alive bool   // pings, so that the victim believes in it
 	to    rail.MAC
 }
 

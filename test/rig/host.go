@@ -23,6 +23,7 @@ type Host struct {
 	Stack  *userstack.Stack
 	TAP    *tap.Device
 	sock   sockets
+	plain  *netstack // of FDBased and NoLink
 }
 
 // sockets is a TCP/IP.
@@ -56,6 +57,8 @@ func (h *Host) open(endpoint uint8, c Config) error {
 		return h.openKernel()
 	case MPTCP:
 		return h.openMPTCP()
+	case FDBased:
+		return h.openFDBased()
 	}
 	if err := h.openFabric(endpoint, c); err != nil {
 		return err
@@ -130,6 +133,9 @@ func (h *Host) Close() error {
 	var errs []error
 	if h.Stack != nil {
 		errs = append(errs, h.Stack.Close())
+	}
+	if h.plain != nil {
+		errs = append(errs, h.plain.Close())
 	}
 	if h.Fabric != nil { // before the TAP, see tap.Device.Close
 		errs = append(errs, h.Fabric.Close())

@@ -65,7 +65,7 @@ func (h *Host) openMPTCP() error {
 	h.sock = kernelSockets{node: h.Node, multipath: true}
 	rails := h.Node.RailNames()
 	if err := h.Node.Do(func() error { return setting("mptcp/enabled", "1") }); err != nil {
-		return fmt.Errorf("Multipath TCP: %w", err)
+		return fmt.Errorf("no Multipath TCP here: %w", err)
 	}
 	host := h.Addr.As4()[3]
 	for i, rail := range rails {

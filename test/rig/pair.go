@@ -22,6 +22,9 @@ const (
 	TAP    Outlet = "tap"    // the kernel's TCP behind a TAP
 	Kernel Outlet = "kernel" // the kernel's TCP on the first rail, without a bundle
 	MPTCP  Outlet = "mptcp"  // the kernel's Multipath TCP over all rails, without a bundle
+	// FDBased is gVisor's TCP/IP with its own Ethernet endpoint on the first
+	// rail, without a bundle.
+	FDBased Outlet = "gvisor-fdbased"
 )
 
 // Config says what a pair is.

@@ -37,6 +37,7 @@ var allowed = map[string][]string{
 var testOnly = map[string][]string{
 	"userstack": {"rail"},
 	"tap":       {"rail", "userstack"},
+	"verbs":     {"rail"},
 }
 
 // room is the first folder of a path.
