@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -251,5 +252,6 @@ func (a *attacker) run(kind attack, g grammar, stop <-chan struct{}) (sent int) 
 		}
 		a.send(batch)
 		sent += batchOf
+		runtime.Gosched() // it stands for a machine of its own
 	}
 }
