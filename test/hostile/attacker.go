@@ -103,16 +103,16 @@ func (a *attacker) keep() {
 
 // sendOne sends a frame of the liars' own.
 func (a *attacker) sendOne(from, _ rail.MAC, frame []byte) {
-	a.send([]rail.TxFrame{{To: everybody, Head: from[:], Body: [][]byte{frame}}})
+	a.send(a.dev, []rail.TxFrame{{To: everybody, Head: from[:], Body: [][]byte{frame}}})
 }
 
 var everybody = rail.MAC{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 
-func (a *attacker) send(batch []rail.TxFrame) {
+func (a *attacker) send(dev *mem.Device, batch []rail.TxFrame) {
 	a.sendMu.Lock()
 	defer a.sendMu.Unlock()
 	for len(batch) > 0 {
-		n, err := a.dev.Send(batch)
+		n, err := dev.Send(batch)
 		batch = batch[n:]
 		switch {
 		case errors.Is(err, rail.ErrClosed):
@@ -121,7 +121,7 @@ func (a *attacker) send(batch []rail.TxFrame) {
 			err = fmt.Errorf("attack: %w", err)
 			a.failed.Store(&err)
 			return
-		case err != nil && a.dev.WaitSend() != nil:
+		case err != nil && dev.WaitSend() != nil:
 			return
 		}
 	}
@@ -232,13 +232,30 @@ func identities(a *attacker, g grammar, n int) shot {
 	return shot{l.mac, sealed(wire.Header{Type: wire.TypeReset}, wire.AppendReset(nil, wire.Reset{Index: index, Reason: wire.ResetClosing}))}
 }
 
+// places are the rail sequences of all liars, which frames that nobody hears
+// must not move.
+func (a *attacker) places() (seqs []uint32) {
+	for _, l := range a.liars {
+		_, seq := l.target()
+		seqs = append(seqs, seq)
+	}
+	return seqs
+}
+
+func (a *attacker) restore(seqs []uint32) {
+	for i, l := range a.liars {
+		l.setSeq(seqs[i])
+	}
+}
+
 // batchOf is how many frames are sent at once.
 const batchOf = 64
 
-// run attacks until stop, and gives how many frames it sent.
-func (a *attacker) run(kind attack, g grammar, stop <-chan struct{}) (sent int) {
+// run attacks on dev until stop, and gives how many frames it sent. from is how
+// many were sent before.
+func (a *attacker) run(kind attack, g grammar, dev *mem.Device, from int, stop <-chan struct{}) (sent int) {
 	batch := make([]rail.TxFrame, batchOf)
-	from := make([]rail.MAC, batchOf)
+	macs := make([]rail.MAC, batchOf)
 	for {
 		select {
 		case <-stop:
@@ -246,11 +263,11 @@ func (a *attacker) run(kind attack, g grammar, stop <-chan struct{}) (sent int) 
 		default:
 		}
 		for i := range batch {
-			s := kind.shot(a, g, sent+i)
-			from[i] = s.from
-			batch[i] = rail.TxFrame{To: everybody, Head: from[i][:], Body: [][]byte{s.frame}}
+			s := kind.shot(a, g, from+sent+i)
+			macs[i] = s.from
+			batch[i] = rail.TxFrame{To: everybody, Head: macs[i][:], Body: [][]byte{s.frame}}
 		}
-		a.send(batch)
+		a.send(dev, batch)
 		sent += batchOf
 		runtime.Gosched() // it stands for a machine of its own
 	}

@@ -116,6 +116,12 @@ func (l *liar) next() (index, seq uint32) {
 	return l.index, l.seq - 1
 }
 
+func (l *liar) setSeq(seq uint32) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seq = seq
+}
+
 // follow moves the rail sequence to where a frame takes the victim's.
 func (l *liar) follow(frame []byte) {
 	var h wire.Header

@@ -24,6 +24,9 @@ import (
 // keptBar is the percentage of its rate that the honest flow shall keep.
 const keptBar = 80
 
+// warmUp lets the flow find its rate and the liars their associations.
+const warmUp = 700 * time.Millisecond
+
 // heapMost is how much more the process may hold under attack, bytes: the
 // reorder memory of docs/protocol.md 9, the associations themselves, and the
 // link's ring.
@@ -63,7 +66,7 @@ func run(ctx context.Context, out string, seed uint64, whole time.Duration, pick
 		}
 		fmt.Println(v)
 		r.Rows = append(r.Rows, v.rows()...)
-		bars.AtLeast(kind.name+" kept_pct", v.kept, keptBar)
+		bars.AtLeast(kind.name+" kept_pct", v.kept(unheard), keptBar)
 	}
 	if len(r.Rows) == 0 {
 		return errors.New("-case matches no attack")
@@ -78,50 +81,52 @@ func run(ctx context.Context, out string, seed uint64, whole time.Duration, pick
 // verdict is what came of an attack.
 type verdict struct {
 	name   string
-	kept   float64 // percent of the honest rate
-	before float64 // bits per second
+	turns  turns
 	sent   float64 // hostile frames a second
 	heap   uint64  // bytes
 	drops  string
 	missed uint64
 }
 
-func (v verdict) String() string {
-	return fmt.Sprintf("%s: %.3g Mframes/s sent, honest flow kept %.1f %% of %.0f Mb/s and missed %d, heap +%d MiB; %s",
-		v.name, v.sent/1e6, v.kept, v.before/1e6, v.missed, v.heap>>20, v.drops)
+func (v *verdict) String() string {
+	return fmt.Sprintf("%s: %.3g Mframes/s heard, honest flow %.0f Mb/s, %.0f while nobody heard them, %.0f alone; it missed %d, heap +%d MiB; %s",
+		v.name, v.sent/1e6, v.turns.median(attacked)/1e6, v.turns.median(unheard)/1e6, v.turns.median(alone)/1e6, v.missed, v.heap>>20, v.drops)
 }
 
-func (v verdict) rows() []bench.Row {
+// kept is the percentage of its rate in another turn that the honest flow kept
+// under attack.
+func (v *verdict) kept(of turn) float64 {
+	return 100 * v.turns.median(attacked) / v.turns.median(of)
+}
+
+func (v *verdict) rows() []bench.Row {
 	row := func(metric, unit string, figure float64) bench.Row {
-		return bench.Row{Case: v.name, Metric: metric, Unit: unit, Ours: figure, Simulated: true, Runs: 1}
+		return bench.Row{Case: v.name, Metric: metric, Unit: unit, Ours: figure, Simulated: true, Runs: len(v.turns[attacked])}
 	}
-	return []bench.Row{row("kept_pct", "%", v.kept), row("attack_rate", "frames/s", v.sent), row("heap_growth", "MiB", float64(v.heap>>20))}
+	return []bench.Row{row("kept_pct", "%", v.kept(unheard)), row("kept_of_alone_pct", "%", v.kept(alone)),
+		row("attack_rate", "frames/s", v.sent), row("heap_growth", "MiB", float64(v.heap>>20))}
 }
 
-// fight measures the honest flow alone, then under attack.
-func fight(ctx context.Context, kind attack, seed uint64, d time.Duration) (v verdict, err error) {
-	v.name = kind.name
+// fight measures the honest flow in turns, so that it is under attack for d.
+func fight(ctx context.Context, kind attack, seed uint64, d time.Duration) (v *verdict, err error) {
+	v = &verdict{name: kind.name}
 	s, err := openScene(ctx, kind, seed)
 	if err != nil {
 		return v, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	time.Sleep(time.Second) // the flow finds its rate, the liars their associations
-	v.before = s.flow.rate(d / 2)
+	time.Sleep(warmUp)
 	w := watchHeap()
-	stop, sent := make(chan struct{}), make(chan int)
-	go func() { sent <- s.attacker.run(kind, newGrammar(seed), stop) }()
-	during := s.flow.rate(d)
+	sent := s.takeTurns(kind, newGrammar(seed), d, &v.turns)
 	st := s.victim.Status()
-	close(stop)
-	v.sent = float64(<-sent) / d.Seconds()
+	v.sent = float64(sent) / d.Seconds()
 	v.heap = w.stop()
-	v.kept, v.missed, v.drops = 100*during/v.before, s.flow.missed.Load(), tell(&st)
+	v.missed, v.drops = s.flow.missed.Load(), tell(&st)
 	err = errors.Join(bounded(&st), s.quiet(), s.settled(ctx), s.flow.err())
 	if v.heap > heapMost {
 		err = errors.Join(err, fmt.Errorf("the live heap grew by %d MiB, at most %d are spoken for", v.heap>>20, heapMost>>20))
 	}
-	if during == 0 {
+	if v.turns.median(attacked) == 0 {
 		err = errors.Join(err, errors.New("nothing of the honest flow came through"))
 	}
 	return v, err
