@@ -20,7 +20,7 @@ import (
 // it likes.
 type attacker struct {
 	dev   *mem.Device
-	start time.Time
+	since time.Time
 	known facts
 	liars []*liar
 	byMAC map[rail.MAC]*liar
@@ -33,7 +33,7 @@ type attacker struct {
 }
 
 func newAttacker(dev *mem.Device, victim [16]byte, victimMAC rail.MAC, t *tape, liars int, seed uint64) *attacker {
-	a := &attacker{dev: dev, start: time.Now(), byMAC: map[rail.MAC]*liar{}, tape: t, quit: make(chan struct{})}
+	a := &attacker{dev: dev, since: time.Now(), byMAC: map[rail.MAC]*liar{}, tape: t, quit: make(chan struct{})}
 	a.known.victim = victim
 	for n := range liars {
 		l := newLiar(n, seed, a.now(), a.sendOne)
@@ -46,7 +46,7 @@ func newAttacker(dev *mem.Device, victim [16]byte, victimMAC rail.MAC, t *tape, 
 	return a
 }
 
-func (a *attacker) now() transport.Time { return transport.Time(time.Since(a.start)) }
+func (a *attacker) now() transport.Time { return transport.Time(time.Since(a.since)) }
 
 // close ends the attacker's goroutines; its device is closed with it.
 func (a *attacker) close() error {
@@ -196,14 +196,14 @@ func replayed(a *attacker, g grammar, n int) shot {
 func contradictory(a *attacker, g grammar, n int) shot {
 	l := a.liar(n)
 	index, seq := l.next()
-	return shot{l.mac, sealed(wire.Header{Type: wire.TypeData, Index: index, RailSeq: seq}, g.data(0, 0))}
+	return shot{l.mac, g.sealed(wire.Header{Type: wire.TypeData, Index: index, RailSeq: seq}, g.data(0, 0))}
 }
 
 // edges shows one host behind as many addresses as there are.
 func edges(_ *attacker, g grammar, _ int) shot {
 	m := wire.Hello{Nonce: g.Uint64(), Epoch: 7, Index: 1<<8 | 9, Service: wire.ServiceEthernet, VersionLow: wire.Version,
 		VersionHigh: wire.Version, MTU: 9000, Host: [16]byte{0xff, 0xed}, Group: uint64(g.IntN(1 << 16)), Name: "honest"}
-	return shot{rail.MAC{2, 0xed, 0, 0, byte(g.IntN(256)), byte(g.IntN(256))}, sealed(wire.Header{}, wire.AppendHello(nil, &m))}
+	return shot{rail.MAC{2, 0xed, 0, 0, byte(g.IntN(256)), byte(g.IntN(256))}, g.sealed(wire.Header{}, wire.AppendHello(g.memory.space(greetingMost), &m))}
 }
 
 // indices guesses those of the honest host, from its address.
@@ -212,14 +212,14 @@ func indices(a *attacker, g grammar, _ int) shot {
 }
 
 // hoard begins packets that never end, as many as there is room for.
-func hoard(a *attacker, _ grammar, n int) shot {
+func hoard(a *attacker, g grammar, n int) shot {
 	l := a.liar(n)
 	index, seq := l.next()
 	k := n / len(a.liars)
 	d := wire.Data{Packet: uint32(1 + k/wire.Channels%1000), Channel: uint8(k % wire.Channels), Total: wire.PacketMax}
-	body := make([]byte, wire.DataLen+wire.Unit)
+	body := g.memory.zeros(wire.DataLen + wire.Unit)
 	d.Put(body)
-	return shot{l.mac, sealed(wire.Header{Type: wire.TypeData, Index: index, RailSeq: seq}, body)}
+	return shot{l.mac, g.sealed(wire.Header{Type: wire.TypeData, Index: index, RailSeq: seq}, body)}
 }
 
 // identities only come and go: liars beyond the bound do the rest.
@@ -229,7 +229,7 @@ func identities(a *attacker, g grammar, n int) shot {
 	}
 	l := a.liar(n / 16)
 	index, _ := l.target()
-	return shot{l.mac, sealed(wire.Header{Type: wire.TypeReset}, wire.AppendReset(nil, wire.Reset{Index: index, Reason: wire.ResetClosing}))}
+	return shot{l.mac, g.sealed(wire.Header{Type: wire.TypeReset}, wire.AppendReset(g.memory.space(wire.ResetLen), wire.Reset{Index: index, Reason: wire.ResetClosing}))}
 }
 
 // places are the rail sequences of all liars, which frames that nobody hears
@@ -251,8 +251,17 @@ func (a *attacker) restore(seqs []uint32) {
 // batchOf is how many frames are sent at once.
 const batchOf = 64
 
-// run attacks on dev until stop, and gives how many frames it sent. from is how
-// many were sent before.
+// start attacks on dev until stop is called, which gives how many frames it
+// sent. from is how many were sent before.
+func (a *attacker) start(kind attack, g grammar, dev *mem.Device, from int) (stop func() int) {
+	quit, sent := make(chan struct{}), make(chan int)
+	go func() { sent <- a.run(kind, g, dev, from, quit) }()
+	return func() int {
+		close(quit)
+		return <-sent
+	}
+}
+
 func (a *attacker) run(kind attack, g grammar, dev *mem.Device, from int, stop <-chan struct{}) (sent int) {
 	batch := make([]rail.TxFrame, batchOf)
 	macs := make([]rail.MAC, batchOf)
@@ -262,6 +271,7 @@ func (a *attacker) run(kind attack, g grammar, dev *mem.Device, from int, stop <
 			return sent
 		default:
 		}
+		g.memory.reset()
 		for i := range batch {
 			s := kind.shot(a, g, from+sent+i)
 			macs[i] = s.from

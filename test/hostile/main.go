@@ -81,7 +81,8 @@ func run(ctx context.Context, out string, seed uint64, whole time.Duration, pick
 // verdict is what came of an attack.
 type verdict struct {
 	name   string
-	turns  turns
+	rounds rounds
+	quiet  int     // of them were counted; 0: none was, and all count
 	sent   float64 // hostile frames a second
 	heap   uint64  // bytes
 	drops  string
@@ -89,25 +90,25 @@ type verdict struct {
 }
 
 func (v *verdict) String() string {
-	return fmt.Sprintf("%s: %.3g Mframes/s heard, honest flow %.0f Mb/s, %.0f while nobody heard them, %.0f alone; it missed %d, heap +%d MiB; %s",
-		v.name, v.sent/1e6, v.turns.median(attacked)/1e6, v.turns.median(unheard)/1e6, v.turns.median(alone)/1e6, v.missed, v.heap>>20, v.drops)
+	r := v.rounds
+	return fmt.Sprintf("%s: %.3g Mframes/s sent; honest flow %.0f Mb/s, %.0f while nobody heard them, %.0f alone (on %.1f, %.1f, %.1f processors, %d quiet rounds); it missed %d; heap +%d MiB; %s",
+		v.name, v.sent/1e6, r.rate(attacked)/1e6, r.rate(unheard)/1e6, r.rate(alone)/1e6,
+		r.processors(attacked), r.processors(unheard), r.processors(alone), v.quiet, v.missed, v.heap>>20, v.drops)
 }
 
 // kept is the percentage of its rate in another turn that the honest flow kept
 // under attack.
-func (v *verdict) kept(of turn) float64 {
-	return 100 * v.turns.median(attacked) / v.turns.median(of)
-}
+func (v *verdict) kept(of turn) float64 { return 100 * v.rounds.rate(attacked) / v.rounds.rate(of) }
 
 func (v *verdict) rows() []bench.Row {
 	row := func(metric, unit string, figure float64) bench.Row {
-		return bench.Row{Case: v.name, Metric: metric, Unit: unit, Ours: figure, Simulated: true, Runs: len(v.turns[attacked])}
+		return bench.Row{Case: v.name, Metric: metric, Unit: unit, Ours: figure, Simulated: true, Runs: len(v.rounds)}
 	}
 	return []bench.Row{row("kept_pct", "%", v.kept(unheard)), row("kept_of_alone_pct", "%", v.kept(alone)),
-		row("attack_rate", "frames/s", v.sent), row("heap_growth", "MiB", float64(v.heap>>20))}
+		row("quiet_rounds", "", float64(v.quiet)), row("attack_rate", "frames/s", v.sent), row("heap_growth", "MiB", float64(v.heap>>20))}
 }
 
-// fight measures the honest flow in turns, so that it is under attack for d.
+// fight measures the honest flow in turns, until the victim was under attack for d.
 func fight(ctx context.Context, kind attack, seed uint64, d time.Duration) (v *verdict, err error) {
 	v = &verdict{name: kind.name}
 	s, err := openScene(ctx, kind, seed)
@@ -117,16 +118,21 @@ func fight(ctx context.Context, kind attack, seed uint64, d time.Duration) (v *v
 	defer func() { err = errors.Join(err, s.close()) }()
 	time.Sleep(warmUp)
 	w := watchHeap()
-	sent := s.takeTurns(kind, newGrammar(seed), d, &v.turns)
+	all, sent, err := s.duel(kind, newGrammar(seed), d)
 	st := s.victim.Status()
-	v.sent = float64(sent) / d.Seconds()
+	v.sent = float64(sent) / (time.Duration(len(all)) * turnLength).Seconds()
+	if v.rounds = all.quiet(); len(v.rounds) == 0 {
+		v.rounds = all
+	} else {
+		v.quiet = len(v.rounds)
+	}
 	v.heap = w.stop()
 	v.missed, v.drops = s.flow.missed.Load(), tell(&st)
-	err = errors.Join(bounded(&st), s.quiet(), s.settled(ctx), s.flow.err())
+	err = errors.Join(err, bounded(&st), s.quiet(), s.settled(ctx), s.flow.err())
 	if v.heap > heapMost {
 		err = errors.Join(err, fmt.Errorf("the live heap grew by %d MiB, at most %d are spoken for", v.heap>>20, heapMost>>20))
 	}
-	if v.turns.median(attacked) == 0 {
+	if v.rounds.rate(attacked) == 0 {
 		err = errors.Join(err, errors.New("nothing of the honest flow came through"))
 	}
 	return v, err

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/tbnet2/tbnet2/bench"
-	"github.com/tbnet2/tbnet2/rail/mem"
 )
 
 // turn is a state of the scene. The attacker shares the processors with those
@@ -21,38 +20,86 @@ const (
 	turnEnd
 )
 
-// turnLength is short, so that what else the machine does falls on all turns
-// alike.
+// turnLength is short, so that rounds are many.
 const turnLength = 250 * time.Millisecond
 
-// turns are the honest flow's rates in each turn, bits per second.
-type turns [turnEnd][]float64
+// disturbance is how many processors others may use in a round that counts.
+const disturbance = 0.2
 
-func (t *turns) median(of turn) float64 { return bench.Median(t[of]) }
-
-// takeTurns goes through all turns again and again until the victim was under
-// attack for d, and gives how many frames it was sent.
-func (s *scene) takeTurns(kind attack, g grammar, d time.Duration, t *turns) (sent int) {
-	unheardSent := 0
-	for under := time.Duration(0); under < d; under += turnLength {
-		t[alone] = append(t[alone], s.flow.rate(turnLength))
-		places := s.attacker.places()
-		n, rate := s.volley(kind, g, s.deaf.B(), sent+unheardSent)
-		s.attacker.restore(places)
-		unheardSent += n
-		t[unheard] = append(t[unheard], rate)
-		n, rate = s.volley(kind, g, s.hostile.B(), sent+unheardSent)
-		sent += n
-		t[attacked] = append(t[attacked], rate)
-	}
-	return sent
+// round is every turn once.
+type round struct {
+	rates  [turnEnd]float64 // of the honest flow, bits per second
+	ours   [turnEnd]float64 // processors that this process used
+	others float64          // that the rest of the machine used
 }
 
-// volley attacks on dev for one turn, and measures the honest flow meanwhile.
-func (s *scene) volley(kind attack, g grammar, dev *mem.Device, from int) (sent int, rate float64) {
-	stop, done := make(chan struct{}), make(chan int)
-	go func() { done <- s.attacker.run(kind, g, dev, from, stop) }()
-	rate = s.flow.rate(turnLength)
-	close(stop)
-	return <-done, rate
+// rounds are what was measured.
+type rounds []round
+
+// quiet gives the rounds that nothing else on the machine disturbed.
+func (r rounds) quiet() (q rounds) {
+	for i := range r {
+		if r[i].others <= disturbance {
+			q = append(q, r[i])
+		}
+	}
+	return q
+}
+
+// median is of the honest flow's rates in a turn, or of the processors used.
+func (r rounds) median(of func(*round) float64) float64 {
+	if len(r) == 0 {
+		return 0
+	}
+	var all []float64
+	for i := range r {
+		all = append(all, of(&r[i]))
+	}
+	return bench.Median(all)
+}
+
+func (r rounds) rate(t turn) float64 {
+	return r.median(func(r *round) float64 { return r.rates[t] })
+}
+
+func (r rounds) processors(t turn) float64 {
+	return r.median(func(r *round) float64 { return r.ours[t] })
+}
+
+// duel makes rounds until the victim was under attack for d in quiet ones, or
+// twice as long in all, and gives how many frames it was sent.
+func (s *scene) duel(kind attack, g grammar, d time.Duration) (r rounds, sent int, err error) {
+	want := max(1, int(d/turnLength))
+	unheardSent := 0
+	for len(r) < 2*want && len(r.quiet()) < want {
+		start := time.Now()
+		before, err := othersTime()
+		if err != nil {
+			return r, sent, err
+		}
+		var next round
+		s.measure(alone, &next)
+		places := s.attacker.places()
+		stop := s.attacker.start(kind, g, s.deaf.B(), sent+unheardSent)
+		s.measure(unheard, &next)
+		unheardSent += stop()
+		s.attacker.restore(places)
+		stop = s.attacker.start(kind, g, s.hostile.B(), sent+unheardSent)
+		s.measure(attacked, &next)
+		sent += stop()
+		now, err := othersTime()
+		if err != nil {
+			return r, sent, err
+		}
+		next.others = float64(now-before) / float64(time.Since(start))
+		r = append(r, next)
+	}
+	return r, sent, nil
+}
+
+// measure runs for one turn.
+func (s *scene) measure(t turn, r *round) {
+	before, start := ourTime(), time.Now()
+	r.rates[t] = s.flow.rate(turnLength)
+	r.ours[t] = float64(ourTime()-before) / float64(time.Since(start))
 }
