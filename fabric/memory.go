@@ -3,6 +3,7 @@
 package fabric
 
 import (
+	"cmp"
 	"sync"
 	"sync/atomic"
 
@@ -13,18 +14,22 @@ import (
 // bufferSizes are the size classes, bytes; no packet needs more than the last.
 var bufferSizes = [...]int{2048, 4096, 16384, wire.PacketMax}
 
-// Bounds of what is held of packets that wait for earlier ones, bytes
-// (docs/protocol.md 9).
-const (
-	heldMost     = 512 << 20 // of all peers of a fabric
-	heldAnywhere = 1 << 20   // of any one, whatever the others hold
-)
+// heldAnywhere is what may be held of any one peer's packets that wait for
+// earlier ones, whatever the others hold, bytes (docs/protocol.md 9).
+const heldAnywhere = 1 << 20
 
 // memory gives out buffers by size class. Idle ones go with the garbage
 // collector; what is in use is counted.
 type memory struct {
+	most    int64 // what may be held of all peers' packets, bytes
 	classes [len(bufferSizes)]sync.Pool
 	held    atomic.Int64 // bytes in use
+}
+
+// heldMost lets one peer that is alone fill all its windows, with as much left
+// for others.
+func heldMost(window int) int64 {
+	return 2 * wire.Channels * int64(cmp.Or(window, transport.DefaultWindow))
 }
 
 // sizeClass is the one that a size needs.
@@ -67,7 +72,7 @@ func (s *share) Put(b *transport.Buffer) {
 
 // Room implements transport.Memory.
 func (s *share) Room() int {
-	return int(max(heldAnywhere, heldMost-s.all.held.Load()) - s.held.Load())
+	return int(max(heldAnywhere, s.all.most-s.all.held.Load()) - s.held.Load())
 }
 
 // release gives a buffer back to whom it is from.
