@@ -105,7 +105,7 @@ func (v *verdict) rows() []bench.Row {
 		return bench.Row{Case: v.name, Metric: metric, Unit: unit, Ours: figure, Simulated: true, Runs: len(v.rounds)}
 	}
 	return []bench.Row{row("kept_pct", "%", v.kept(unheard)), row("kept_of_alone_pct", "%", v.kept(alone)),
-		row("quiet_rounds", "", float64(v.quiet)), row("attack_rate", "frames/s", v.sent), row("heap_growth", "MiB", float64(v.heap>>20))}
+		row("quiet_rounds", "rounds", float64(v.quiet)), row("attack_rate", "frames/s", v.sent), row("heap_growth", "MiB", float64(v.heap>>20))}
 }
 
 // fight measures the honest flow in turns, until the victim was under attack for d.
