@@ -103,6 +103,8 @@ func TestDescriptorsInARequest(t *testing.T) {
 	}
 	defer func() { _ = file.Close() }()
 	in := bufio.NewReader(conn)
+	_, _ = io.WriteString(conn, `{"v":1,"id":1,"op":"stats"}`+"\n")
+	read(t, in) // the server has taken the connection
 	before := descriptors(t)
 	rights := syscall.UnixRights(int(file.Fd()), int(file.Fd()))
 	for range 20 {
@@ -125,4 +127,51 @@ func descriptors(t *testing.T) int {
 		t.Fatal(err)
 	}
 	return len(list)
+}
+
+// TestFullQueue: while others fill the socket's queue a client waits, and says
+// so if it has to give up.
+func TestFullQueue(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := os.NewFile(uintptr(fd), path)
+	defer func() { _ = file.Close() }()
+	if err := errors.Join(syscall.Bind(fd, &syscall.SockaddrUnix{Name: path}), syscall.Listen(fd, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		conn, err := net.Dial("unix", path)
+		if errors.Is(err, syscall.EAGAIN) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.Close() // it stays in the queue
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := ctl.NewClient(path).Status(ctx); ctl.CodeOf(err) != ctl.CodeBusy {
+		t.Errorf("got %v", err)
+	}
+	ln, err := net.FileListener(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := ctl.NewServer(ctlfake.New(ctlfake.Sample()), own(), ctl.Limits{}, nil)
+	served, asked := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := ctl.NewClient(path).Status(t.Context())
+		asked <- err
+	}()
+	go func() { served <- s.Serve(ln.(*net.UnixListener)) }()
+	if err := <-asked; err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(s.Close(), <-served); err != nil {
+		t.Error(err)
+	}
 }
