@@ -21,7 +21,7 @@ const (
 )
 
 // honestCalls are made while the hostile user is at it.
-const honestCalls = 300
+const honestCalls = 100
 
 // TestHostileLocalUser runs a whole daemon at whose socket another user does
 // everything but what it should. Meanwhile the administrator and a third user
@@ -94,7 +94,7 @@ func callAll(t *testing.T, socket string) (slowest time.Duration, most use) {
 			t.Fatalf("call %d: a change got %v", n, err)
 		}
 		slowest = max(slowest, time.Since(start))
-		if n%20 == 0 {
+		if n%10 == 0 {
 			most = most.max(measureUse(t))
 		}
 	}

@@ -143,22 +143,20 @@ func changeThings(path string, quit *atomic.Bool) (n int) {
 // are anywhere, a process has descriptors for fewer than 1024.
 const idleMost = 1000
 
-// stayIdle has a thousand connections open that it says nothing on; those that
-// the daemon has closed it opens again, round after round, at most fifty times a second.
+// stayIdle opens a thousand connections that it says nothing on, and then again
+// and again the oldest of them, which the daemon may have closed.
 func stayIdle(path string, quit *atomic.Bool) (n int) {
 	var held [idleMost]net.Conn
-	tick := time.NewTicker(20 * time.Millisecond)
+	tick := time.NewTicker(pace)
 	defer tick.Stop()
-	for ; !quit.Load(); n++ {
+	for ; !quit.Load() || n < idleMost; n++ {
 		at := n % idleMost
-		if at == 0 {
+		if n >= idleMost {
 			<-tick.C
-		}
-		if held[at] != nil {
 			_ = held[at].Close()
 		}
 		conn, err := net.Dial("unix", path)
-		if err != nil && !errors.Is(err, syscall.EAGAIN) { // that is a full queue
+		if err != nil {
 			return blame("connection %d: %v", n, err)
 		}
 		held[at] = conn
@@ -166,13 +164,20 @@ func stayIdle(path string, quit *atomic.Bool) (n int) {
 	return n
 }
 
+// pace is between two connections. There is no defence against one who only
+// connects, as fast as the processor lets him: all wait in the socket's queue,
+// whoever they are, until the daemon has refused those before them.
+const pace = 2 * time.Millisecond
+
 // onMany runs f on connection after connection, on several at a time.
 func onMany(path string, quit *atomic.Bool, f func(conn net.Conn)) int {
 	var all sync.WaitGroup
 	var n atomic.Int64
 	for range 20 {
 		all.Go(func() {
-			for !quit.Load() {
+			tick := time.NewTicker(10 * pace)
+			defer tick.Stop()
+			for ; !quit.Load(); <-tick.C {
 				conn, err := net.Dial("unix", path)
 				if err != nil {
 					continue // its queue is full
