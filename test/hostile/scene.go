@@ -23,7 +23,7 @@ import (
 // is measured is whether it takes more than that.
 const (
 	honestRails = 2
-	honestRate  = 250_000_000 // bits per second of each
+	honestRate  = 100_000_000 // bits per second of each
 	honestMTU   = 9000
 )
 
