@@ -14,10 +14,15 @@ import (
 type grammar struct {
 	*rand.Rand
 	memory *arena
+	names  []string // for hosts
 }
 
 func newGrammar(seed uint64) grammar {
-	return grammar{rand.New(rand.NewPCG(seed, 0x6772616d)), new(arena)}
+	g := grammar{rand.New(rand.NewPCG(seed, 0x6772616d)), new(arena), nil}
+	for range 256 {
+		g.names = append(g.names, g.name())
+	}
+	return g
 }
 
 // arena is the memory of a batch's frames, used again for the next one: an
@@ -112,7 +117,7 @@ const (
 func (g grammar) greeting(known *facts) []byte {
 	m := wire.Hello{Nonce: g.Uint64(), Epoch: g.Uint64(), Index: g.Uint32() | 1<<8, Service: wire.ServiceEthernet,
 		VersionLow: wire.Version, VersionHigh: wire.Version, MTU: g.edge32(9000), Caps: wire.Caps(g.Uint32()),
-		Rate: uint64(g.edge32(1e9)), Slots: 1 << g.IntN(18), Group: uint64(g.IntN(4)), Name: g.name()}
+		Rate: uint64(g.edge32(1e9)), Slots: 1 << g.IntN(18), Group: uint64(g.IntN(4)), Name: g.names[g.IntN(len(g.names))]}
 	copy(m.Host[:], g.bytes(16))
 	if g.IntN(4) == 0 { // one of few, so that its tables fill
 		m.Host = [16]byte{0xbd, byte(g.IntN(4))}
@@ -138,7 +143,7 @@ func (g grammar) greeting(known *facts) []byte {
 	return g.frame(wire.Header{Type: t, Index: g.edge32(known.helloIndex.Load())}, body)
 }
 
-// name is a host's, of any characters.
+// name makes one of any characters.
 func (g grammar) name() string {
 	r := make([]rune, g.IntN(20))
 	for i := range r {

@@ -66,6 +66,10 @@ func run(ctx context.Context, out string, seed uint64, whole time.Duration, pick
 		}
 		fmt.Println(v)
 		r.Rows = append(r.Rows, v.rows()...)
+		if v.quiet == 0 {
+			fmt.Printf("%s: every round was disturbed, the rate is not judged\n", kind.name)
+			continue
+		}
 		bars.AtLeast(kind.name+" kept_pct", v.kept(unheard), keptBar)
 	}
 	if len(r.Rows) == 0 {
