@@ -89,15 +89,17 @@ type verdict struct {
 	quiet  int     // of them were counted; 0: none was, and all count
 	sent   float64 // hostile frames a second
 	heap   uint64  // bytes
+	sums   sums
 	drops  string
 	missed uint64
 }
 
 func (v *verdict) String() string {
 	r := v.rounds
-	return fmt.Sprintf("%s: %.3g Mframes/s sent; honest flow %.0f Mb/s, %.0f while nobody heard them, %.0f alone (on %.1f, %.1f, %.1f processors, %d quiet rounds); it missed %d; heap +%d MiB; %s",
+	return fmt.Sprintf("%s: %.3g Mframes/s sent; honest flow %.0f Mb/s, %.0f while nobody heard them, %.0f alone (on %.1f, %.1f, %.1f processors, %d quiet rounds); it missed %d; heap +%d MiB; %d frames received = %d taken + %d dropped: %s",
 		v.name, v.sent/1e6, r.rate(attacked)/1e6, r.rate(unheard)/1e6, r.rate(alone)/1e6,
-		r.processors(attacked), r.processors(unheard), r.processors(alone), v.quiet, v.missed, v.heap>>20, v.drops)
+		r.processors(attacked), r.processors(unheard), r.processors(alone), v.quiet, v.missed, v.heap>>20,
+		v.sums.received, v.sums.taken, v.sums.dropped, v.drops)
 }
 
 // kept is the percentage of its rate in another turn that the honest flow kept
@@ -109,7 +111,8 @@ func (v *verdict) rows() []bench.Row {
 		return bench.Row{Case: v.name, Metric: metric, Unit: unit, Ours: figure, Simulated: true, Runs: len(v.rounds)}
 	}
 	return []bench.Row{row("kept_pct", "%", v.kept(unheard)), row("kept_of_alone_pct", "%", v.kept(alone)),
-		row("quiet_rounds", "rounds", float64(v.quiet)), row("attack_rate", "frames/s", v.sent), row("heap_growth", "MiB", float64(v.heap>>20))}
+		row("quiet_rounds", "rounds", float64(v.quiet)), row("attack_rate", "frames/s", v.sent), row("heap_growth", "MiB", float64(v.heap>>20)),
+		row("received", "frames", float64(v.sums.received)), row("taken", "frames", float64(v.sums.taken)), row("dropped", "frames", float64(v.sums.dropped))}
 }
 
 // fight measures the honest flow in turns, until the victim was under attack for d.
@@ -131,8 +134,11 @@ func fight(ctx context.Context, kind attack, seed uint64, d time.Duration) (v *v
 		v.quiet = len(v.rounds)
 	}
 	v.heap = w.stop()
-	v.missed, v.drops = s.flow.missed.Load(), tell(&st)
-	err = errors.Join(err, bounded(&st), s.quiet(), s.settled(ctx), s.flow.err())
+	err = errors.Join(err, bounded(&st), s.quiet())
+	sums, unsettled := s.settled(ctx)
+	st = s.victim.Status()
+	v.sums, v.drops, v.missed = sums, tell(&st), s.flow.missed.Load()
+	err = errors.Join(err, unsettled, s.flow.err())
 	if v.heap > heapMost {
 		err = errors.Join(err, fmt.Errorf("the live heap grew by %d MiB, at most %d are spoken for", v.heap>>20, heapMost>>20))
 	}
