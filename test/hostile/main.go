@@ -24,6 +24,9 @@ import (
 // keptBar is the percentage of its rate that the honest flow shall keep.
 const keptBar = 80
 
+// quietLeast is how many undisturbed rounds it takes to judge the rate.
+const quietLeast = 4
+
 // warmUp lets the flow find its rate and the liars their associations.
 const warmUp = 700 * time.Millisecond
 
@@ -66,11 +69,14 @@ func run(ctx context.Context, out string, seed uint64, whole time.Duration, pick
 		}
 		fmt.Println(v)
 		r.Rows = append(r.Rows, v.rows()...)
-		if v.quiet == 0 {
-			fmt.Printf("%s: every round was disturbed, the rate is not judged\n", kind.name)
+		if v.quiet < quietLeast {
+			fmt.Printf("%s: the rate is not judged, other work disturbed all rounds but %d of %d\n", kind.name, v.quiet, v.all)
 			continue
 		}
 		bars.AtLeast(kind.name+" kept_pct", v.kept(unheard), keptBar)
+		if v.kept(unheard) < keptBar {
+			errs = append(errs, fmt.Errorf("attack %s: the honest flow kept %.1f %% of its rate, shall keep %d", kind.name, v.kept(unheard), keptBar))
+		}
 	}
 	if len(r.Rows) == 0 {
 		return errors.New("-case matches no attack")
@@ -86,7 +92,8 @@ func run(ctx context.Context, out string, seed uint64, whole time.Duration, pick
 type verdict struct {
 	name   string
 	rounds rounds
-	quiet  int     // of them were counted; 0: none was, and all count
+	all    int     // rounds that were made
+	quiet  int     // that nothing disturbed; only these are in rounds, unless it is 0
 	sent   float64 // hostile frames a second
 	heap   uint64  // bytes
 	sums   sums
@@ -128,6 +135,7 @@ func fight(ctx context.Context, kind attack, seed uint64, d time.Duration) (v *v
 	all, sent, err := s.duel(kind, newGrammar(seed), d)
 	st := s.victim.Status()
 	v.sent = float64(sent) / (time.Duration(len(all)) * turnLength).Seconds()
+	v.all = len(all)
 	if v.rounds = all.quiet(); len(v.rounds) == 0 {
 		v.rounds = all
 	} else {
