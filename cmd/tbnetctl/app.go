@@ -25,7 +25,7 @@ const (
 	exitUsage = 2
 )
 
-// backend is what the commands ask of a daemon.
+// backend is what the commands ask of the daemon or the kernel module.
 type backend interface {
 	ctl.Backend
 	ctl.Bencher
@@ -50,7 +50,7 @@ type app struct {
 func newApp() *app {
 	return &app{
 		out: os.Stdout, err: os.Stderr, outTTY: isTTY(os.Stdout), errTTY: isTTY(os.Stderr),
-		dial:   func(socket string) backend { return ctl.NewClient(socket) },
+		dial:   dial,
 		doctor: doctor.Machine,
 		tick: func(d time.Duration) (<-chan time.Time, func()) {
 			t := time.NewTicker(d)
@@ -64,7 +64,7 @@ func isTTY(f *os.File) bool {
 	return err == nil
 }
 
-// backend gives the daemon that --socket names.
+// backend gives the daemon that --socket names, or the kernel module.
 func (a *app) backend() backend { return a.dial(a.socket) }
 
 // exitError ends the program with a code of its own. Without Err nothing more

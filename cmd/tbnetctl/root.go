@@ -28,7 +28,7 @@ Exit codes: 0 all is well, 1 a warning or failure, 2 wrong usage
 			return cmd.Help()
 		},
 	}
-	root.PersistentFlags().StringVar(&a.socket, "socket", ctl.DefaultSocket, "the daemon's socket")
+	root.PersistentFlags().StringVar(&a.socket, "socket", ctl.DefaultSocket, "the daemon's socket; without it a loaded kernel module answers")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON (with schema_version) instead of text")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%s (see `%s --help`)", plainFlagError(err), cmd.CommandPath())

@@ -3,8 +3,6 @@
 package packet
 
 import (
-	"errors"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -33,8 +31,10 @@ func (d *Device) Send(frames []rail.TxFrame) (n int, err error) {
 		d.countSent(batch[:sent])
 		n += sent
 		switch {
+		case err != nil && d.closed.Load(): // a file that is closed meanwhile has an error of its own
+			return n, rail.ErrClosed
 		case err != nil:
-			return n, err
+			return n, &rail.OpError{Op: "send", Device: d.name, Err: err}
 		case errno == 0:
 		case errno == unix.ENOBUFS || errno == unix.EAGAIN:
 			d.refuse.noBuffers.Store(errno == unix.ENOBUFS)
@@ -105,7 +105,7 @@ func (d *Device) WaitSend() error {
 		}
 	}
 	err := d.tx.raw.Write(r.room)
-	if d.closed.Load() || errors.Is(err, os.ErrClosed) {
+	if d.closed.Load() {
 		return rail.ErrClosed
 	}
 	if err != nil {

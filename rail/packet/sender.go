@@ -3,7 +3,6 @@
 package packet
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"syscall"
@@ -90,9 +89,6 @@ func (s *sender) send(frames []rail.TxFrame) (n int, errno unix.Errno, err error
 		defer s.pin.leave()
 	}
 	if err := s.raw.Write(s.call); err != nil {
-		if errors.Is(err, os.ErrClosed) {
-			return 0, 0, rail.ErrClosed
-		}
 		return 0, 0, err
 	}
 	clear(s.iovecs) // nothing keeps the caller's bytes alive

@@ -19,10 +19,17 @@ import (
 )
 
 // Main is called before anything else in main. An ordinary user's program runs
-// again as root of a user namespace, and does not return from here.
+// again as root of a user namespace, and does not return from here; nor does a
+// process that is host b of an Apart.
 func Main() {
 	if err := enter(); err != nil {
 		Fail(err)
+	}
+	if config, ok := os.LookupEnv(servedVar); ok {
+		if err := beServed(config); err != nil {
+			Fail(err)
+		}
+		os.Exit(0)
 	}
 }
 

@@ -10,14 +10,13 @@ import (
 	"net/netip"
 
 	"github.com/tbnet2/tbnet2/fabric"
-	"github.com/tbnet2/tbnet2/lab"
 	"github.com/tbnet2/tbnet2/tap"
 	"github.com/tbnet2/tbnet2/userstack"
 )
 
 // Host is one end of a pair, or one endpoint of such an end.
 type Host struct {
-	Node   *lab.Node
+	Node   Place
 	Addr   netip.Addr
 	Fabric *fabric.Fabric // nil without a bundle
 	Stack  *userstack.Stack
@@ -35,14 +34,14 @@ type sockets interface {
 // DefaultEndpoint is the one that a host's outlet speaks as.
 const DefaultEndpoint = 1
 
-// OpenHost makes a host of a node: its fabric over all rails, and its outlet
+// OpenHost makes a host of a place: its fabric over all rails, and its outlet
 // with an address of a /24.
-func OpenHost(n *lab.Node, addr string, c Config) (*Host, error) {
+func OpenHost(n Place, addr string, c Config) (*Host, error) {
 	return OpenEndpoint(n, addr, DefaultEndpoint, c)
 }
 
-// OpenEndpoint is OpenHost for one of several endpoints of a node.
-func OpenEndpoint(n *lab.Node, addr string, endpoint uint8, c Config) (*Host, error) {
+// OpenEndpoint is OpenHost for one of several endpoints of a place.
+func OpenEndpoint(n Place, addr string, endpoint uint8, c Config) (*Host, error) {
 	h := &Host{Node: n, Addr: netip.MustParseAddr(addr)}
 	err := h.open(endpoint, c)
 	if err != nil {
@@ -106,7 +105,7 @@ func (h *Host) openStack() (err error) {
 
 func (h *Host) openTAP(endpoint uint8) (err error) {
 	name := fmt.Sprintf("tbbond%d", endpoint)
-	h.TAP, err = tap.Open(tap.Config{Name: name, NetNS: h.Node.NetNS().Fd(), MAC: tap.MAC(h.Node.UUID(), name), Addrs: []netip.Prefix{h.prefix()}})
+	h.TAP, err = tap.Open(tap.Config{Name: name, NetNS: netnsFd(h.Node), MAC: tap.MAC(h.Node.UUID(), name), Addrs: []netip.Prefix{h.prefix()}})
 	if err != nil {
 		return err
 	}

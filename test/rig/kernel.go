@@ -14,14 +14,12 @@ import (
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
-
-	"github.com/tbnet2/tbnet2/lab"
 )
 
-// kernelSockets are those of a node's namespace, with the congestion control
+// kernelSockets are those of a place's namespace, with the congestion control
 // that users run.
 type kernelSockets struct {
-	node      *lab.Node
+	node      Place
 	multipath bool
 }
 
@@ -113,7 +111,7 @@ func setting(name, value string) error {
 
 // address gives a device of the host an address.
 func (h *Host) address(dev string, p netip.Prefix) error {
-	nl, err := netlink.NewHandleAt(netns.NsHandle(h.Node.NetNS().Fd()), unix.NETLINK_ROUTE)
+	nl, err := handle(h.Node)
 	if err != nil {
 		return err
 	}
@@ -127,4 +125,12 @@ func (h *Host) address(dev string, p netip.Prefix) error {
 		return fmt.Errorf("%s: address %s: %w", dev, p, err)
 	}
 	return nil
+}
+
+// handle speaks netlink in a place's network namespace.
+func handle(p Place) (*netlink.Handle, error) {
+	if fd := netnsFd(p); fd != 0 {
+		return netlink.NewHandleAt(netns.NsHandle(fd), unix.NETLINK_ROUTE)
+	}
+	return netlink.NewHandle(unix.NETLINK_ROUTE)
 }

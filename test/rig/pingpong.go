@@ -19,14 +19,20 @@ func PingPong(ctx context.Context, from, to *Host, size int, d time.Duration) (t
 	}
 	echoed := make(chan error, 1)
 	go func() { echoed <- echo(in, size) }()
-	if err = trips(out, size, d/10, nil); err == nil {
-		var n int
-		start := time.Now()
-		err = trips(out, size, d, &n)
-		d = time.Since(start) / time.Duration(max(n, 1))
-	}
+	trip, err := meanTrip(out, size, d)
 	err = errors.Join(err, out.Close())
-	return d, errors.Join(err, <-echoed, in.Close())
+	return trip, errors.Join(err, <-echoed, in.Close())
+}
+
+// meanTrip makes round trips to an echo for d after a tenth of it.
+func meanTrip(c net.Conn, size int, d time.Duration) (time.Duration, error) {
+	if err := trips(c, size, d/10, nil); err != nil {
+		return 0, err
+	}
+	var n int
+	start := time.Now()
+	err := trips(c, size, d, &n)
+	return time.Since(start) / time.Duration(max(n, 1)), err
 }
 
 // trips makes round trips for d and counts them.

@@ -2,8 +2,9 @@
 
 // Command userstack measures what the two outlets carry and how soon they answer
 // over veth rails without a rate limit, beside gVisor's own endpoint and the
-// kernel's TCP on the same veth. The cost of every row is in CPU seconds of this
-// process, which runs both hosts, for each GiB of payload.
+// kernel's TCP on the same veth. Each host is a process with half of the CPUs, as
+// two computers are. The cost of every row is in CPU seconds of both, for each GiB
+// of payload.
 //
 // Flows are not compared byte by byte here, which would cost as much as the
 // kernel's TCP does: test/bench/stripe and the tests do that.
@@ -20,12 +21,13 @@ import (
 	"runtime/pprof"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/tbnet2/tbnet2/bench"
 	"github.com/tbnet2/tbnet2/lab"
 	"github.com/tbnet2/tbnet2/test/rig"
 )
+
+// messageSize of the round trips, bytes.
+const messageSize = 64
 
 // options of a run.
 type options struct {
@@ -143,19 +145,24 @@ func contest(ctx context.Context, s scenario, o options) ([]bench.Row, error) {
 	return c.Rows(over(ctx, s, s.outlet, o), peers...)
 }
 
-// over measures an outlet on the scenario's rails.
+// over measures an outlet on the scenario's rails, each host a process.
 func over(ctx context.Context, s scenario, outlet rig.Outlet, o options) bench.Run {
 	t := lab.Pair(s.rails, 1)
 	for i := range t.Cables {
 		t.Cables[i].Model, t.Cables[i].MTU, t.Cables[i].MTUB = lab.Direct, s.mtu, s.mtu
 	}
 	return func() (figures []float64, err error) {
-		p, err := rig.Open(ctx, rig.Config{Topology: t, Outlet: outlet})
+		p, err := rig.OpenApart(ctx, rig.Config{Topology: t, Outlet: outlet}, messageSize)
 		if err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, p.Close()) }()
-		return measure(ctx, p.A, p.B, o)
+		rtt, err := p.PingPong(ctx, messageSize, o.measure/2)
+		if err != nil {
+			return nil, fmt.Errorf("ping-pong: %w", err)
+		}
+		rate, perGiB, err := p.Flow(ctx, o.warm, o.measure)
+		return []float64{rate / 1e9, perGiB, float64(rtt.Nanoseconds()) / 1e3}, err
 	}
 }
 
@@ -172,7 +179,7 @@ func noLink(ctx context.Context, mtu int, o options) (figures []float64, err err
 // measure gives Gb/s, CPU seconds for each GiB, and the round trip of 64 bytes
 // in microseconds.
 func measure(ctx context.Context, a, b *rig.Host, o options) ([]float64, error) {
-	rtt, err := rig.PingPong(ctx, a, b, 64, o.measure/2)
+	rtt, err := rig.PingPong(ctx, a, b, messageSize, o.measure/2)
 	if err != nil {
 		return nil, fmt.Errorf("ping-pong: %w", err)
 	}
@@ -181,21 +188,12 @@ func measure(ctx context.Context, a, b *rig.Host, o options) ([]float64, error) 
 		return nil, err
 	}
 	time.Sleep(o.warm)
-	cpu, bytes := cpuTime(), load[0].Received()
+	cpu, bytes := rig.CPUTime(), load[0].Received()
 	rate := rig.Sum(load.Rates(o.measure))
-	cpu, bytes = cpuTime()-cpu, load[0].Received()-bytes
+	cpu, bytes = rig.CPUTime()-cpu, load[0].Received()-bytes
 	if bytes == 0 {
 		return nil, errors.Join(errors.New("the flow stands still"), load.Stop())
 	}
 	perGiB := cpu.Seconds() / (float64(bytes) / (1 << 30))
 	return []float64{rate / 1e9, perGiB, float64(rtt.Nanoseconds()) / 1e3}, load.Stop()
-}
-
-// cpuTime is what this process has used, in user and kernel.
-func cpuTime() time.Duration {
-	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
-		panic(err) // the arguments are constant
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
