@@ -82,7 +82,7 @@ hostile: ## attacks by a peer of every kind beside an honest one, into build/hos
 	$(GO) run ./test/hostile -out $(BUILD)/hostile.json
 
 hostile-short: ## the same, in half a minute
-	$(GO) run ./test/hostile -out $(BUILD)/short/hostile.json -time 2s
+	$(GO) run ./test/hostile -out $(BUILD)/short/hostile.json -time 1500ms
 
 bench-relay: ## what the simulated cable between real devices carries at most
 	$(GO) test -run '^$$' -bench RelayCeiling -benchtime 20000x ./rail/relay
