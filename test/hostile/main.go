@@ -30,9 +30,10 @@ const quietLeast = 4
 // warmUp lets the flow find its rate and the liars their associations.
 const warmUp = 500 * time.Millisecond
 
-// heapMost is how much more the process may hold under attack, bytes: the
-// reorder memory of docs/protocol.md 9, the associations themselves, and the
-// link's ring.
+// heapMost is how much more the process may hold under attack, bytes: of
+// docs/protocol.md 9 256 MiB for all peers, and for each of 256 1 MiB that it
+// always has and 16 packets that are next in turn; a quarter more for the
+// associations themselves, the links' rings and the attacker.
 const heapMost = 1 << 30
 
 func main() {
