@@ -226,6 +226,7 @@ func (p *player) setUp(c *clause) {
 	} else if class != "ordered" {
 		panic(scriptError("class is ordered or reliable"))
 	}
+	p.mem.limit = int(c.num("memory", 0))
 	p.a = New(p.cfg, 0)
 }
 
