@@ -16,7 +16,7 @@ SHELL   := bash
 GOTEST  := set -o pipefail; $(GO) test -v -count=1
 QUIET   := | awk -f scripts/quiet.awk
 
-.PHONY: help demo build test check race schedules fuzz conformance netns vectors sabotage lint faults bench-short bench-core bench-relay allocs install uninstall clean deps
+.PHONY: help demo build test check race schedules fuzz conformance netns vectors sabotage lint faults hostile hostile-short bench-short bench-core bench-relay allocs install uninstall clean deps
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -81,6 +81,12 @@ bench-%: ## any other benchmark of test/bench, into build/bench
 
 faults: ## verified flows through every fault, into build/faults.json
 	$(GO) run ./test/faults -out $(BUILD)/faults.json
+
+hostile: ## attacks by a peer of every kind beside an honest one, into build/hostile.json
+	$(GO) run ./test/hostile -out $(BUILD)/hostile.json
+
+hostile-short: ## the same, in half a minute
+	$(GO) run ./test/hostile -out $(BUILD)/short/hostile.json -time 1500ms
 
 bench-relay: ## what the simulated cable between real devices carries at most
 	$(GO) test -run '^$$' -bench RelayCeiling -benchtime 20000x ./rail/relay

@@ -18,8 +18,10 @@ import (
 // DefaultSocket is where the daemon listens.
 const DefaultSocket = "/run/tbnet2/daemon.sock"
 
-// answerTime bounds the wait for an answer that does not depend on a peer.
-const answerTime = 10 * time.Second
+const (
+	answerTime = 10 * time.Second      // for an answer that does not depend on a peer
+	dialPace   = 10 * time.Millisecond // between tries while the socket's queue is full
+)
 
 // Client reaches a daemon's Backend through its socket. Each call opens a
 // connection of its own, so calls may run at the same time, and a daemon that
@@ -165,12 +167,27 @@ func (c *Client) lost(op Op, err error) error {
 	return Errorf(CodeNoDaemon, "the daemon at %s: %s: %v", c.path, op, err)
 }
 
+// dial opens a connection. While the socket's queue is full, which any user can
+// make it, it tries again.
 func (c *Client) dial(ctx context.Context) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", c.path)
+	tick := time.NewTicker(dialPace)
+	defer tick.Stop()
+	for errors.Is(err, syscall.EAGAIN) && ctx.Err() == nil {
+		select {
+		case <-tick.C:
+			conn, err = d.DialContext(ctx, "unix", c.path)
+		case <-ctx.Done():
+		}
+	}
 	switch {
 	case err == nil:
 		return conn, nil
+	case ctx.Err() != nil, isTimeout(err):
+		return nil, Errorf(CodeBusy, "the daemon at %s has too many clients waiting: try again", c.path)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
 		return nil, Errorf(CodeNoDaemon, "no daemon at %s: start it with `tbnetctl up` (or `systemctl start tbnet2`), or give --socket PATH", c.path)
 	case errors.Is(err, fs.ErrPermission):

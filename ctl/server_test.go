@@ -33,13 +33,18 @@ func TestMain(m *testing.M) {
 // serve starts a server of the sample on a socket of its own.
 func serve(t *testing.T, a ctl.Access, l ctl.Limits) (*ctlfake.Backend, string) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "s")
+	fake := ctlfake.New(ctlfake.Sample())
+	return fake, serveBackend(t, fake, a, l)
+}
+
+func serveBackend(t *testing.T, b ctl.Backend, a ctl.Access, l ctl.Limits) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "s")
 	ln, err := ctl.ListenSocket(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fake := ctlfake.New(ctlfake.Sample())
-	s := ctl.NewServer(fake, a, l, nil)
+	s := ctl.NewServer(b, a, l, nil)
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ln) }()
 	t.Cleanup(func() {
@@ -48,7 +53,7 @@ func serve(t *testing.T, a ctl.Access, l ctl.Limits) (*ctlfake.Backend, string) 
 			t.Errorf("Serve: %v", err)
 		}
 	})
-	return fake, path
+	return path
 }
 
 func own() ctl.Access { return ctl.Access{UID: uint32(os.Getuid())} }

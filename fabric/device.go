@@ -4,6 +4,7 @@ package fabric
 
 import (
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -113,6 +114,9 @@ func (d *device) receive() {
 		now := f.now()
 		for batch := frames[:n]; len(batch) > 0; {
 			batch = batch[d.dispatch(now, batch, &in):]
+		}
+		if n == len(frames) {
+			runtime.Gosched() // a flooded rail must not hold up the others
 		}
 	}
 }

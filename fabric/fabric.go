@@ -59,6 +59,7 @@ func New(cfg Config) (*Fabric, error) {
 	f := &Fabric{cfg: cfg, start: time.Now(), clock: newClock(), devices: map[string]*device{},
 		peers: map[transport.PeerID]*peer{}, ports: map[transport.PeerID]*port{}, awaited: map[string]*port{}}
 	f.choices.byPeer = map[transport.PeerID][]RailChoice{}
+	f.mem.most = heldMost(cfg.Window)
 	f.handshake = transport.NewHandshake(cfg.handshake(), f.now())
 	f.table.Store(&map[uint32]*peer{})
 	f.port = newPort(f)

@@ -25,6 +25,7 @@ type peer struct {
 	offload    bool   // it takes offload descriptors
 	retransmit bool   // in force
 	clock      clock
+	mem        share
 
 	routes atomic.Pointer[[]route] // replaced whole, with both locks held
 	heard  atomic.Uint64           // RailSet on which the peer is heard
@@ -52,6 +53,7 @@ type route struct {
 func newPeer(f *Fabric, id transport.PeerID, a *transport.AssociationInfo) *peer {
 	p := &peer{fabric: f, id: id, host: uuid.UUID(id.Host), name: cmp.Or(a.Name, uuid.UUID(id.Host).String()),
 		index: a.LocalIndex, offload: a.Offload, retransmit: a.Retransmit, clock: newClock()}
+	p.mem.all = &f.mem
 	p.port = f.portFor(p)
 	p.assoc = transport.New(transport.Config{
 		Class:      f.cfg.class(),
@@ -60,7 +62,7 @@ func newPeer(f *Fabric, id transport.PeerID, a *transport.AssociationInfo) *peer
 		Unordered:  f.cfg.Unordered,
 		LocalIndex: a.LocalIndex, PeerIndex: a.PeerIndex,
 		Slots: cmp.Or(a.Slots, transport.DefaultSlots), Window: f.cfg.Window, QueueBytes: f.cfg.QueueBytes,
-		Memory: &f.mem, Policy: f.cfg.Policy,
+		Memory: &p.mem, Policy: f.cfg.Policy,
 	}, f.now())
 	p.routes.Store(&[]route{})
 	p.chooseRails(f.choices.of(id))

@@ -214,7 +214,7 @@ func (p *port) roomAgain() {
 func (p *port) Handle(f func([]transport.Delivery)) { p.handler.Store(&f) }
 
 // Release implements Port.
-func (p *port) Release(b *transport.Buffer) { p.fabric.mem.Put(b) }
+func (p *port) Release(b *transport.Buffer) { release(b) }
 
 // deliver hands a peer's packets to the outlet. The peer's receive half is
 // locked.
@@ -230,7 +230,7 @@ func (p *port) deliver(from *peer, batch []transport.Delivery) {
 		p.drops.noHandler.Add(uint64(len(batch)))
 		for i := range batch {
 			if batch[i].Buf != nil {
-				p.fabric.mem.Put(batch[i].Buf)
+				release(batch[i].Buf)
 			}
 		}
 		return

@@ -33,6 +33,8 @@ func (m *poolMemory) Get(n int) *Buffer {
 
 func (m *poolMemory) Put(b *Buffer) { m.free = append(m.free, b) }
 
+func (m *poolMemory) Room() int { return 1 << 40 }
+
 func newPipe(tb testing.TB, rails, mtu int, cfg Config) *pipe {
 	p := &pipe{mem: new(poolMemory)}
 	cfg.Memory = p.mem

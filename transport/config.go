@@ -50,7 +50,7 @@ type Config struct {
 	Window     int // bytes of reorder memory per channel; 0: DefaultWindow
 	QueueBytes int // bytes of packets waiting to be sent; 0: DefaultQueueBytes
 
-	Memory Memory
+	Memory Memory // required
 	Policy Policy
 }
 

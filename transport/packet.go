@@ -44,11 +44,15 @@ type Buffer struct {
 	Home any    // for the Memory that made it
 }
 
-// Memory gives out buffers. The Receiver bounds what it holds; a Memory need
-// not. Get never fails.
+// Memory gives out buffers. The Receiver bounds what it holds of one peer; a
+// Memory may bound what is held of all. Get never fails.
 type Memory interface {
 	Get(size int) *Buffer
 	Put(*Buffer)
+	// Room is how many bytes more may be held of packets that wait for earlier
+	// ones. What is next in turn is held without asking, so that a hole can
+	// always be closed.
+	Room() int
 }
 
 // Delivery is received content for the consumer.

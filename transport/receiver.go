@@ -16,7 +16,8 @@ type Receiver struct {
 	rails    [wire.RailsMax]*recvRail
 	railIDs  RailSet
 	channels [wire.Channels]recvChannel
-	spare    []*assembly
+	spare    []*assembly // at most sparesMost
+	starved  bool        // the frame in hand was dropped for want of memory
 
 	generation uint32  // newest RAILSET
 	peerSet    RailSet // its rails, by the peer's ids
@@ -91,7 +92,15 @@ func (r *Receiver) receive(now Time, id RailID, frame []byte, in *Inbox) {
 	if r.dispatch(now, rail, &h, body, in) {
 		r.stats.Taken++
 	}
+	if r.starved {
+		r.starved, r.ackNow = false, true
+		rail.refuse(Seq(h.RailSeq))
+	}
 }
+
+// sparesMost bounds the assemblies that are kept for reuse, lest a peer that
+// opened all packets once has made us keep as many.
+const sparesMost = 1024
 
 // dispatch takes the content of a frame; false if it was dropped.
 func (r *Receiver) dispatch(now Time, rail *recvRail, h *wire.Header, body []byte, in *Inbox) bool {
@@ -219,6 +228,7 @@ func (r *Receiver) encodeRails(body []byte, st *wire.State, all bool) []byte {
 }
 
 func (r *Receiver) encodeChannels(body []byte, st *wire.State, all bool) []byte {
+	room := r.room()
 	for ch := range r.channels {
 		c := &r.channels[ch]
 		if !c.news && !all {
@@ -226,10 +236,30 @@ func (r *Receiver) encodeChannels(body []byte, st *wire.State, all bool) []byte 
 		}
 		c.news = false
 		body = wire.AppendChannelAck(body, wire.ChannelAck{Channel: uint8(ch), Next: uint32(c.next),
-			Window: uint32(max(0, r.cfg.Window-c.backlog))})
+			Window: uint32(max(0, min(r.cfg.Window-c.backlog, c.held+room)))})
 		st.Channels++
 	}
 	return body
+}
+
+// room is what every channel may be sent beyond what it holds, bytes: an equal
+// part of the memory that is left, so that the peer slows down before frames
+// have to be dropped. One packet always may.
+func (r *Receiver) room() int {
+	if r.cfg.Class != Ordered {
+		return r.cfg.Window
+	}
+	left := r.cfg.Memory.Room()
+	if left >= wire.Channels*r.cfg.Window {
+		return r.cfg.Window
+	}
+	active := 0
+	for ch := range r.channels {
+		if r.channels[ch].active {
+			active++
+		}
+	}
+	return max(wire.PacketMax, left/max(1, active))
 }
 
 // baseTransit is the least one-way time of all rails.

@@ -151,8 +151,13 @@ func (r *Receiver) park(c *recvChannel, f *fragment) *assembly {
 		}
 		return a
 	}
-	if !r.fits(c, f.total) {
+	switch {
+	case !r.fits(c, f.total):
 		r.drop(DropWindow)
+		return nil
+	case r.cfg.Class == Ordered && f.seq != c.next && !r.cfg.Unordered && r.cfg.Memory.Room() < int(f.total):
+		r.starved = true
+		r.drop(DropMemory)
 		return nil
 	}
 	a := r.newAssembly(f.total)
@@ -239,7 +244,9 @@ func (r *Receiver) release(c *recvChannel, seq Seq) {
 	r.stats.ParkedBytes -= uint64(a.total)
 	r.putBuffer(a)
 	a.reset()
-	r.spare = append(r.spare, a)
+	if len(r.spare) < sparesMost {
+		r.spare = append(r.spare, a)
+	}
 }
 
 // newAssembly gives an empty assembly, with memory in the ordered class.

@@ -90,8 +90,30 @@ func (r *recvRail) arrive(seq Seq, ledgered bool) (gap, ok bool) {
 	return gap, true
 }
 
+// refuse tells the frame that came last as lost, so that it is sent again: it
+// could not be held. One that was late was told of before.
+func (r *recvRail) refuse(seq Seq) {
+	if seq+1 != r.next {
+		return
+	}
+	r.news = true
+	if r.gapCount > 0 {
+		last := &r.gaps[(r.gapAt+r.gapCount-1)%len(r.gaps)]
+		if last.first+Seq(last.count) == seq && last.count < ledgerMost {
+			last.count++
+			return
+		}
+	}
+	r.keepGap(lostRun{seq, 1})
+}
+
 func (r *recvRail) addGap(g lostRun) {
 	r.lost += uint64(g.count)
+	r.keepGap(g)
+}
+
+// keepGap adds the newest gap, in the place of the oldest if need be.
+func (r *recvRail) keepGap(g lostRun) {
 	if r.gapCount == len(r.gaps) {
 		old := r.gaps[r.gapAt]
 		r.started = old.first + Seq(old.count) // what came before is no longer told

@@ -85,8 +85,16 @@ func (h *eventHeap) Pop() any {
 	return e
 }
 
-// countingMemory knows what is out.
-type countingMemory struct{ out, bytes, most int }
+// countingMemory knows what is out. limit is how many bytes may wait ahead of
+// their turn, 0: any.
+type countingMemory struct{ out, bytes, most, limit int }
+
+func (m *countingMemory) Room() int {
+	if m.limit == 0 {
+		return 1 << 40
+	}
+	return m.limit - m.bytes
+}
 
 func (m *countingMemory) Get(n int) *Buffer {
 	m.out++

@@ -12,7 +12,7 @@ import (
 // every rail is told of in turn.
 func TestStateFits(t *testing.T) {
 	for _, rails := range []int{1, 3, 16, 64} {
-		a := New(Config{}, 0)
+		a := New(Config{Memory: new(countingMemory)}, 0)
 		for id := range rails {
 			if err := a.AddRail(0, RailConfig{ID: RailID(id), PeerID: RailID(rails - 1 - id), MTU: 1500, Ring: 1000 + id}); err != nil {
 				t.Fatal(err)
@@ -90,7 +90,7 @@ func TestUnfitStates(t *testing.T) {
 		{"packets never begun", state(0, 1, channel(wire.ChannelAck{Next: 1, Window: 1})), 1},
 		{"gap beyond depth", state(1, 0, rail(wire.RailAck{Depth: 1, Count: 1, Gaps: [wire.GapsMax]wire.Gap{{Back: 2, Count: 1}}})), 1},
 	} {
-		a := New(Config{}, 0)
+		a := New(Config{Memory: new(countingMemory)}, 0)
 		if err := a.AddRail(0, RailConfig{MTU: 1500}); err != nil {
 			t.Fatal(err)
 		}

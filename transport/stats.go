@@ -19,11 +19,12 @@ const (
 	DropOffload                   // descriptor does not fit
 	DropDuplicate                 // nothing new in it
 	DropLate                      // of a packet delivered or given up before
+	DropMemory                    // ahead of its turn, and no memory to hold it; told as lost
 	dropEnd
 )
 
 var dropNames = [dropEnd]string{"short", "version", "type", "crc", "no_crc", "rail_seq", "field",
-	"contradiction", "window", "bad_offload", "duplicate", "late"}
+	"contradiction", "window", "bad_offload", "duplicate", "late", "memory"}
 
 // String names the reason as counters do.
 func (d Drop) String() string { return dropNames[d] }

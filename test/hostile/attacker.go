@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,7 +20,7 @@ import (
 // it likes.
 type attacker struct {
 	dev   *mem.Device
-	start time.Time
+	since time.Time
 	known facts
 	liars []*liar
 	byMAC map[rail.MAC]*liar
@@ -32,7 +33,7 @@ type attacker struct {
 }
 
 func newAttacker(dev *mem.Device, victim [16]byte, victimMAC rail.MAC, t *tape, liars int, seed uint64) *attacker {
-	a := &attacker{dev: dev, start: time.Now(), byMAC: map[rail.MAC]*liar{}, tape: t, quit: make(chan struct{})}
+	a := &attacker{dev: dev, since: time.Now(), byMAC: map[rail.MAC]*liar{}, tape: t, quit: make(chan struct{})}
 	a.known.victim = victim
 	for n := range liars {
 		l := newLiar(n, seed, a.now(), a.sendOne)
@@ -45,7 +46,7 @@ func newAttacker(dev *mem.Device, victim [16]byte, victimMAC rail.MAC, t *tape, 
 	return a
 }
 
-func (a *attacker) now() transport.Time { return transport.Time(time.Since(a.start)) }
+func (a *attacker) now() transport.Time { return transport.Time(time.Since(a.since)) }
 
 // close ends the attacker's goroutines; its device is closed with it.
 func (a *attacker) close() error {
@@ -102,16 +103,16 @@ func (a *attacker) keep() {
 
 // sendOne sends a frame of the liars' own.
 func (a *attacker) sendOne(from, _ rail.MAC, frame []byte) {
-	a.send([]rail.TxFrame{{To: everybody, Head: from[:], Body: [][]byte{frame}}})
+	a.send(a.dev, []rail.TxFrame{{To: everybody, Head: from[:], Body: [][]byte{frame}}})
 }
 
 var everybody = rail.MAC{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 
-func (a *attacker) send(batch []rail.TxFrame) {
+func (a *attacker) send(dev *mem.Device, batch []rail.TxFrame) {
 	a.sendMu.Lock()
 	defer a.sendMu.Unlock()
 	for len(batch) > 0 {
-		n, err := a.dev.Send(batch)
+		n, err := dev.Send(batch)
 		batch = batch[n:]
 		switch {
 		case errors.Is(err, rail.ErrClosed):
@@ -120,7 +121,7 @@ func (a *attacker) send(batch []rail.TxFrame) {
 			err = fmt.Errorf("attack: %w", err)
 			a.failed.Store(&err)
 			return
-		case err != nil && a.dev.WaitSend() != nil:
+		case err != nil && dev.WaitSend() != nil:
 			return
 		}
 	}
@@ -195,14 +196,14 @@ func replayed(a *attacker, g grammar, n int) shot {
 func contradictory(a *attacker, g grammar, n int) shot {
 	l := a.liar(n)
 	index, seq := l.next()
-	return shot{l.mac, sealed(wire.Header{Type: wire.TypeData, Index: index, RailSeq: seq}, g.data(0, 0))}
+	return shot{l.mac, g.sealed(wire.Header{Type: wire.TypeData, Index: index, RailSeq: seq}, g.data(0, 0))}
 }
 
 // edges shows one host behind as many addresses as there are.
 func edges(_ *attacker, g grammar, _ int) shot {
 	m := wire.Hello{Nonce: g.Uint64(), Epoch: 7, Index: 1<<8 | 9, Service: wire.ServiceEthernet, VersionLow: wire.Version,
 		VersionHigh: wire.Version, MTU: 9000, Host: [16]byte{0xff, 0xed}, Group: uint64(g.IntN(1 << 16)), Name: "honest"}
-	return shot{rail.MAC{2, 0xed, 0, 0, byte(g.IntN(256)), byte(g.IntN(256))}, sealed(wire.Header{}, wire.AppendHello(nil, &m))}
+	return shot{rail.MAC{2, 0xed, 0, 0, byte(g.IntN(256)), byte(g.IntN(256))}, g.sealed(wire.Header{}, wire.AppendHello(g.memory.space(greetingMost), &m))}
 }
 
 // indices guesses those of the honest host, from its address.
@@ -211,14 +212,14 @@ func indices(a *attacker, g grammar, _ int) shot {
 }
 
 // hoard begins packets that never end, as many as there is room for.
-func hoard(a *attacker, _ grammar, n int) shot {
+func hoard(a *attacker, g grammar, n int) shot {
 	l := a.liar(n)
 	index, seq := l.next()
 	k := n / len(a.liars)
 	d := wire.Data{Packet: uint32(1 + k/wire.Channels%1000), Channel: uint8(k % wire.Channels), Total: wire.PacketMax}
-	body := make([]byte, wire.DataLen+wire.Unit)
+	body := g.memory.zeros(wire.DataLen + wire.Unit)
 	d.Put(body)
-	return shot{l.mac, sealed(wire.Header{Type: wire.TypeData, Index: index, RailSeq: seq}, body)}
+	return shot{l.mac, g.sealed(wire.Header{Type: wire.TypeData, Index: index, RailSeq: seq}, body)}
 }
 
 // identities only come and go: liars beyond the bound do the rest.
@@ -228,28 +229,56 @@ func identities(a *attacker, g grammar, n int) shot {
 	}
 	l := a.liar(n / 16)
 	index, _ := l.target()
-	return shot{l.mac, sealed(wire.Header{Type: wire.TypeReset}, wire.AppendReset(nil, wire.Reset{Index: index, Reason: wire.ResetClosing}))}
+	return shot{l.mac, g.sealed(wire.Header{Type: wire.TypeReset}, wire.AppendReset(g.memory.space(wire.ResetLen), wire.Reset{Index: index, Reason: wire.ResetClosing}))}
+}
+
+// places are the rail sequences of all liars, which frames that nobody hears
+// must not move.
+func (a *attacker) places() (seqs []uint32) {
+	for _, l := range a.liars {
+		_, seq := l.target()
+		seqs = append(seqs, seq)
+	}
+	return seqs
+}
+
+func (a *attacker) restore(seqs []uint32) {
+	for i, l := range a.liars {
+		l.setSeq(seqs[i])
+	}
 }
 
 // batchOf is how many frames are sent at once.
 const batchOf = 64
 
-// run attacks until stop, and gives how many frames it sent.
-func (a *attacker) run(kind attack, g grammar, stop <-chan struct{}) (sent int) {
+// start attacks on dev until stop is called, which gives how many frames it
+// sent. from is how many were sent before.
+func (a *attacker) start(kind attack, g grammar, dev *mem.Device, from int) (stop func() int) {
+	quit, sent := make(chan struct{}), make(chan int)
+	go func() { sent <- a.run(kind, g, dev, from, quit) }()
+	return func() int {
+		close(quit)
+		return <-sent
+	}
+}
+
+func (a *attacker) run(kind attack, g grammar, dev *mem.Device, from int, stop <-chan struct{}) (sent int) {
 	batch := make([]rail.TxFrame, batchOf)
-	from := make([]rail.MAC, batchOf)
+	macs := make([]rail.MAC, batchOf)
 	for {
 		select {
 		case <-stop:
 			return sent
 		default:
 		}
+		g.memory.reset()
 		for i := range batch {
-			s := kind.shot(a, g, sent+i)
-			from[i] = s.from
-			batch[i] = rail.TxFrame{To: everybody, Head: from[i][:], Body: [][]byte{s.frame}}
+			s := kind.shot(a, g, from+sent+i)
+			macs[i] = s.from
+			batch[i] = rail.TxFrame{To: everybody, Head: macs[i][:], Body: [][]byte{s.frame}}
 		}
-		a.send(batch)
+		a.send(dev, batch)
 		sent += batchOf
+		runtime.Gosched() // it stands for a machine of its own
 	}
 }

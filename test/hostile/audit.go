@@ -24,9 +24,9 @@ const (
 
 // sums are a victim's frames, as devices and as counters tell them.
 type sums struct {
-	received  uint64 // by devices
-	accounted uint64 // taken, or dropped for a reason
-	faults    []string
+	received       uint64 // by devices
+	taken, dropped uint64 // as counters tell; a drop has one reason
+	faults         []string
 }
 
 // audit adds the victim's counters up.
@@ -34,48 +34,50 @@ func audit(s *fabric.Status) (a sums) {
 	for _, d := range s.Devices {
 		a.received += d.Stats.RxFrames
 	}
-	handshake := s.Handshake.Taken
+	handshake := uint64(0)
 	for reason, n := range s.Drops {
 		switch rest, ok := strings.CutPrefix(reason, "handshake_"); {
 		case ok && rest != "unsent":
 			handshake += n
 		case reason == "malformed", reason == "version", reason == "unknown_index", reason == "no_rail", reason == "ended":
-			a.accounted += n
+			a.dropped += n
 		}
 	}
-	a.check("handshake", s.Handshake.Frames, handshake)
-	a.check("ended associations", s.Past.Frames, s.Past.Taken+s.Past.Dropped())
-	a.accounted += handshake + s.Past.Taken + s.Past.Dropped()
+	a.add("handshake", s.Handshake.Frames, s.Handshake.Taken, handshake)
+	a.add("ended associations", s.Past.Frames, s.Past.Taken, s.Past.Dropped())
 	for i := range s.Peers {
 		r := &s.Peers[i].Receive
-		a.check("peer "+s.Peers[i].Host, r.Frames, r.Taken+r.Dropped())
-		a.accounted += r.Taken + r.Dropped()
+		a.add("peer "+s.Peers[i].Host, r.Frames, r.Taken, r.Dropped())
 	}
 	return a
 }
 
-func (a *sums) check(who string, frames, counted uint64) {
-	if frames != counted {
-		a.faults = append(a.faults, fmt.Sprintf("%s: %d frames, but %d taken or dropped for a reason", who, frames, counted))
+func (a *sums) add(who string, frames, taken, dropped uint64) {
+	a.taken += taken
+	a.dropped += dropped
+	if frames != taken+dropped {
+		a.faults = append(a.faults, fmt.Sprintf("%s: %d frames, but %d taken and %d dropped for a reason", who, frames, taken, dropped))
 	}
 }
 
 // settled waits until the victim has looked at every frame, and fails if its
-// counters do not add up then.
-func (s *scene) settled(ctx context.Context) error {
-	var a sums
-	err := rig.Within(ctx, 10*time.Second, "counters at rest", func() bool {
+// counters do not add up then: every frame that came is taken, or dropped for
+// one reason, and every one that the attacker sent came, or found the segment's
+// ring full.
+func (s *scene) settled(ctx context.Context) (a sums, err error) {
+	var lost uint64
+	err = rig.Within(ctx, 10*time.Second, "counters at rest", func() bool {
 		st := s.victim.Status()
 		a = audit(&st)
-		tx, rx := s.hostile.B().Stats(), s.hostile.A().Stats()
-		return a.received == a.accounted && len(a.faults) == 0 && tx.TxFrames == rx.RxFrames+rx.RxDropped+rx.RxErrors
+		rx := s.hostile.A().Stats()
+		lost = rx.RxDropped + rx.RxErrors
+		return a.received == a.taken+a.dropped && len(a.faults) == 0 && s.hostile.B().Stats().TxFrames == rx.RxFrames+lost
 	})
-	if err == nil {
-		return nil
+	if err != nil {
+		err = fmt.Errorf("%w: devices received %d frames, counters tell of %d taken and %d dropped; attacker sent %d, of which the segment delivered %d and dropped %d; %s",
+			err, a.received, a.taken, a.dropped, s.hostile.B().Stats().TxFrames, s.hostile.A().Stats().RxFrames, lost, strings.Join(a.faults, "; "))
 	}
-	tx, rx := s.hostile.B().Stats(), s.hostile.A().Stats()
-	return fmt.Errorf("%w: devices received %d frames, counters tell of %d; attacker sent %d, segment delivered %d and dropped %d; %s",
-		err, a.received, a.accounted, tx.TxFrames, rx.RxFrames, rx.RxDropped+rx.RxErrors, strings.Join(a.faults, "; "))
+	return a, err
 }
 
 // bounded holds the victim's tables to their limits.

@@ -11,9 +11,44 @@ import (
 
 // grammar makes frames from a seed: what a frame may hold, at and beyond its
 // bounds.
-type grammar struct{ *rand.Rand }
+type grammar struct {
+	*rand.Rand
+	memory *arena
+	names  []string // for hosts
+}
 
-func newGrammar(seed uint64) grammar { return grammar{rand.New(rand.NewPCG(seed, 0x6772616d))} }
+func newGrammar(seed uint64) grammar {
+	g := grammar{rand.New(rand.NewPCG(seed, 0x6772616d)), new(arena), nil}
+	for range 256 {
+		g.names = append(g.names, g.name())
+	}
+	return g
+}
+
+// arena is the memory of a batch's frames, used again for the next one: an
+// attacker that has the collector run would disturb by that alone.
+type arena struct{ used, whole []byte }
+
+// reset takes everything back.
+func (a *arena) reset() { a.used = a.whole[:0] }
+
+// space gives room for n bytes to append, until reset.
+func (a *arena) space(n int) []byte {
+	if cap(a.used)-len(a.used) < n {
+		a.whole = make([]byte, 0, max(n, 2*cap(a.whole), 64<<10))
+		a.used = a.whole
+	}
+	at := len(a.used)
+	a.used = a.used[:at+n]
+	return a.used[at:at:len(a.used)]
+}
+
+// zeros gives n bytes.
+func (a *arena) zeros(n int) []byte {
+	b := a.space(n)[:n]
+	clear(b)
+	return b
+}
 
 // edge32 is a number near what is held, near a bound, or any.
 func (g grammar) edge32(near uint32) uint32 {
@@ -31,7 +66,7 @@ func (g grammar) edge32(near uint32) uint32 {
 }
 
 func (g grammar) bytes(n int) []byte {
-	b := make([]byte, n)
+	b := g.memory.space(n)[:n]
 	for i := 0; i < n; i += 8 {
 		v := g.Uint64()
 		for k := i; k < min(n, i+8); k++ {
@@ -54,7 +89,7 @@ func (g grammar) mac() rail.MAC {
 // none.
 func (g grammar) frame(h wire.Header, body []byte) []byte {
 	h.Length = uint16(len(body))
-	b := make([]byte, wire.HeaderLen, wire.HeaderLen+len(body))
+	b := g.memory.space(wire.HeaderLen + len(body))[:wire.HeaderLen]
 	h.Put(b)
 	b = append(b, body...)
 	switch g.IntN(16) {
@@ -67,11 +102,22 @@ func (g grammar) frame(h wire.Header, body []byte) []byte {
 	return b
 }
 
+// sealed is a frame with a right CRC.
+func (g grammar) sealed(h wire.Header, body []byte) []byte {
+	return sealed(g.memory.space(wire.HeaderLen+len(body)), h, body)
+}
+
+// Room for the longest that are made, bytes.
+const (
+	greetingMost = 512
+	stateMost    = wire.StateLen + 4*(wire.RailAckLen+wire.GapsMax*wire.GapLen+wire.ChannelAckLen)
+)
+
 // greeting is a HELLO, HELLO_ACK or CONFIRM of somebody.
 func (g grammar) greeting(known *facts) []byte {
 	m := wire.Hello{Nonce: g.Uint64(), Epoch: g.Uint64(), Index: g.Uint32() | 1<<8, Service: wire.ServiceEthernet,
 		VersionLow: wire.Version, VersionHigh: wire.Version, MTU: g.edge32(9000), Caps: wire.Caps(g.Uint32()),
-		Rate: uint64(g.edge32(1e9)), Slots: 1 << g.IntN(18), Group: uint64(g.IntN(4)), Name: g.name()}
+		Rate: uint64(g.edge32(1e9)), Slots: 1 << g.IntN(18), Group: uint64(g.IntN(4)), Name: g.names[g.IntN(len(g.names))]}
 	copy(m.Host[:], g.bytes(16))
 	if g.IntN(4) == 0 { // one of few, so that its tables fill
 		m.Host = [16]byte{0xbd, byte(g.IntN(4))}
@@ -90,14 +136,14 @@ func (g grammar) greeting(known *facts) []byte {
 	if t != wire.TypeHello {
 		m.Echo, m.Rail, m.HasRail = known.nonce.Load(), uint8(g.IntN(wire.RailsMax)), true
 	}
-	body := wire.AppendHello(nil, &m)
+	body := wire.AppendHello(g.memory.space(greetingMost), &m)
 	if g.IntN(8) == 0 { // a TLV more, or less
 		body = append(body, byte(g.IntN(256)), byte(g.IntN(8)), 0, 0, 0, 0)
 	}
 	return g.frame(wire.Header{Type: t, Index: g.edge32(known.helloIndex.Load())}, body)
 }
 
-// name is a host's, of any characters.
+// name makes one of any characters.
 func (g grammar) name() string {
 	r := make([]rune, g.IntN(20))
 	for i := range r {
@@ -110,7 +156,7 @@ func (g grammar) name() string {
 func (g grammar) state(near uint32) []byte {
 	st := wire.State{Stamp: g.Uint32(), Echo: g.edge32(near), Heard: g.Uint64(), Generation: g.edge32(0),
 		Rails: uint8(g.IntN(4)), Channels: uint8(g.IntN(4))}
-	body := make([]byte, wire.StateLen)
+	body := g.memory.space(stateMost)[:wire.StateLen]
 	rails, channels := int(st.Rails), int(st.Channels)
 	if g.IntN(8) == 0 {
 		st.Rails, st.Channels = uint8(g.IntN(256)), uint8(g.IntN(256)) // more than follow
@@ -131,7 +177,8 @@ func (g grammar) state(near uint32) []byte {
 }
 
 // marks is the body of a POSITION or SKIP.
-func (g grammar) marks(near uint32) (body []byte) {
+func (g grammar) marks(near uint32) []byte {
+	body := g.memory.space(5 * wire.MarkLen)
 	for range g.IntN(5) {
 		body = wire.AppendMark(body, wire.Mark{Channel: uint8(g.IntN(wire.Channels + 1)), Packet: g.edge32(near)})
 	}
@@ -150,7 +197,7 @@ func (g grammar) data(near uint32, flags uint8) []byte {
 	default: // contradicts others of its packet
 		d.Offset, d.Total, d.Packet = uint16(g.IntN(1100)), g.edge32(4096), g.edge32(near)
 	}
-	body := make([]byte, wire.DataLen)
+	body := g.memory.space(wire.DataLen + wire.OffloadLen + n)[:wire.DataLen]
 	d.Put(body)
 	if flags&wire.FlagOffload != 0 {
 		body = append(body, g.bytes(wire.OffloadLen)...)
@@ -168,11 +215,11 @@ func (g grammar) any(known *facts, index, seq uint32) []byte {
 		return g.greeting(known)
 	case wire.TypeReset:
 		h.Index = 0
-		return g.frame(h, wire.AppendReset(nil, wire.Reset{Index: g.edge32(index), Reason: uint8(g.IntN(4))}))
+		return g.frame(h, wire.AppendReset(g.memory.space(wire.ResetLen), wire.Reset{Index: g.edge32(index), Reason: uint8(g.IntN(4))}))
 	case wire.TypePing, wire.TypePong, wire.TypeAck:
 		return g.frame(h, g.state(seq))
 	case wire.TypeRailSet:
-		return g.frame(h, wire.AppendRailSet(nil, wire.RailSet{Generation: g.edge32(0), Rails: g.Uint64()}))
+		return g.frame(h, wire.AppendRailSet(g.memory.space(wire.RailSetLen), wire.RailSet{Generation: g.edge32(0), Rails: g.Uint64()}))
 	case wire.TypePosition, wire.TypeSkip:
 		return g.frame(h, g.marks(seq))
 	case wire.TypeData:
@@ -185,7 +232,7 @@ func (g grammar) any(known *facts, index, seq uint32) []byte {
 // mutate changes a few bytes of a frame, or its length; half of them get a CRC
 // that is right again.
 func (g grammar) mutate(frame []byte) []byte {
-	b := append([]byte(nil), frame...)
+	b := append(g.memory.space(len(frame)), frame...)
 	for range 1 + g.IntN(4) {
 		if len(b) > 0 {
 			b[g.IntN(len(b))] ^= 1 << g.IntN(8)

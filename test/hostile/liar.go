@@ -80,7 +80,7 @@ func (l *liar) tick(now transport.Time, ping bool) {
 	if ping && l.index != 0 {
 		body := make([]byte, wire.StateLen)
 		(&wire.State{Stamp: now.Stamp(), Heard: ^uint64(0)}).Put(body)
-		l.send(l.mac, l.to, sealed(wire.Header{Type: wire.TypePing, Index: l.index, RailSeq: l.seq}, body))
+		l.send(l.mac, l.to, sealed(nil, wire.Header{Type: wire.TypePing, Index: l.index, RailSeq: l.seq}, body))
 	}
 }
 
@@ -116,6 +116,12 @@ func (l *liar) next() (index, seq uint32) {
 	return l.index, l.seq - 1
 }
 
+func (l *liar) setSeq(seq uint32) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seq = seq
+}
+
 // follow moves the rail sequence to where a frame takes the victim's.
 func (l *liar) follow(frame []byte) {
 	var h wire.Header
@@ -132,10 +138,10 @@ func (l *liar) follow(frame []byte) {
 	}
 }
 
-// sealed is a frame with a right CRC.
-func sealed(h wire.Header, body []byte) []byte {
+// sealed is a frame with a right CRC, appended to b.
+func sealed(b []byte, h wire.Header, body []byte) []byte {
 	h.Length = uint16(len(body))
-	b := make([]byte, wire.HeaderLen, wire.HeaderLen+len(body))
+	b = append(b, make([]byte, wire.HeaderLen)...)
 	h.Put(b)
 	b = append(b, body...)
 	wire.Seal(b)

@@ -6,11 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/tbnet2/tbnet2/fabric"
+	"github.com/tbnet2/tbnet2/rail"
 	"github.com/tbnet2/tbnet2/rail/mem"
 	"github.com/tbnet2/tbnet2/rail/model"
 	"github.com/tbnet2/tbnet2/test/rig"
@@ -20,7 +23,7 @@ import (
 // is measured is whether it takes more than that.
 const (
 	honestRails = 2
-	honestRate  = 250_000_000 // bits per second of each
+	honestRate  = 100_000_000 // bits per second of each
 	honestMTU   = 9000
 )
 
@@ -30,6 +33,8 @@ type scene struct {
 	victim, honest *fabric.Fabric
 	rails          []*mem.Link
 	hostile        *mem.Link
+	deaf           *mem.Link // a segment like the hostile one, on which nobody looks at what comes
+	drain          sync.WaitGroup
 	attacker       *attacker
 	flow           *flow
 }
@@ -91,6 +96,18 @@ func (s *scene) addSegment() (err error) {
 	if err != nil {
 		return err
 	}
+	if s.deaf, err = mem.New(mem.Config{Name: "deaf", MTU: honestMTU + macLen, Seed: 98, Group: 98}); err != nil {
+		return err
+	}
+	s.drain.Go(func() {
+		frames := make([]rail.RxFrame, 64)
+		for {
+			if _, err := s.deaf.A().Recv(frames); err != nil {
+				return // closed
+			}
+			runtime.Gosched() // as a fabric does
+		}
+	})
 	return s.victim.AddRail(segment{s.hostile.A()}, fabric.RailOptions{Name: "segment"})
 }
 
@@ -121,6 +138,10 @@ func (s *scene) close() error {
 		if f != nil {
 			errs = append(errs, f.Close())
 		}
+	}
+	if s.deaf != nil {
+		errs = append(errs, s.deaf.A().Close(), s.deaf.B().Close())
+		s.drain.Wait()
 	}
 	return errors.Join(errs...)
 }

@@ -9,12 +9,8 @@ import (
 	"github.com/tbnet2/tbnet2/rail/mem"
 )
 
-// tapeFrames is how many frames a tape holds; the first of them stay, since
-// they are the handshake.
-const (
-	tapeFrames = 4096
-	tapeKept   = 256
-)
+// tapeFrames is how many frames a tape holds; the honest rails fill half of it.
+const tapeFrames = 4096
 
 // tape holds frames that really went over rails, to be played again.
 type tape struct {
@@ -22,7 +18,6 @@ type tape struct {
 
 	mu     sync.Mutex // guards what follows
 	frames [][]byte
-	next   int
 }
 
 func (t *tape) record(frame []byte) {
@@ -30,10 +25,7 @@ func (t *tape) record(frame []byte) {
 	defer t.mu.Unlock()
 	if len(t.frames) < tapeFrames {
 		t.frames = append(t.frames, append([]byte(nil), frame...))
-		return
 	}
-	t.next = max(tapeKept, (t.next+1)%tapeFrames)
-	t.frames[t.next] = append(t.frames[t.next][:0:0], frame...)
 }
 
 func (t *tape) pick(g grammar) []byte {

@@ -64,17 +64,39 @@ static u32 put_rails(struct tbnet2_receiver *r, u8 *state, struct tbnet2_state_h
 	return end;
 }
 
+/*
+ * What every channel may be sent beyond what it holds, bytes: an equal part of
+ * the memory that is left, so that the peer slows down before frames have to
+ * be dropped. One packet always may.
+ */
+static s64 channel_room(const struct tbnet2_receiver *r)
+{
+	s64 left, active = 0;
+	u32 ch;
+
+	if (r->cfg.class != TBNET2_ORDERED)
+		return r->cfg.window;
+	left = r->cfg.ops->room(r->cfg.context);
+	if (left >= TBNET2_CHANNELS * r->cfg.window)
+		return r->cfg.window;
+	for (ch = 0; ch < TBNET2_CHANNELS; ch++)
+		active += r->channels[ch].active;
+	return max_t(s64, TBNET2_PACKET_MAX, div64_s64(left, max_t(s64, 1, active)));
+}
+
 static u32 put_channels(struct tbnet2_receiver *r, u8 *state, u32 end,
 			struct tbnet2_state_head *st, bool all)
 {
+	s64 room = channel_room(r);
 	u8 ch;
 
 	for (ch = 0; ch < TBNET2_CHANNELS; ch++) {
 		struct tbnet2_recv_channel *c = &r->channels[ch];
+		s64 window = min_t(s64, r->cfg.window - c->backlog, c->held + room);
 		struct tbnet2_channel_block a = {
 			.channel = ch,
 			.next = c->next,
-			.window = (u32)max_t(s64, 0, r->cfg.window - c->backlog),
+			.window = (u32)max_t(s64, 0, window),
 		};
 
 		if (!c->news && !all)

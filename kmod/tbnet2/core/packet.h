@@ -63,6 +63,9 @@ struct tbnet2_rx {
  * struct tbnet2_ops - what the core asks of its user, with its context
  * @get_buffer: memory for a packet of so many bytes; NULL drops the frame
  * @put_buffer: gives it back
+ * @room: how many bytes more may be held of packets that wait for earlier ones.
+ *	What is next in turn is held without asking, so that a hole can always be
+ *	closed
  * @copy: copies bytes [from, from + n) of a frame to a place in a buffer
  * @rx_crc: runs a CRC over bytes of a frame behind its linear part
  * @packet_crc: runs a CRC over bytes of a packet
@@ -71,6 +74,7 @@ struct tbnet2_rx {
 struct tbnet2_ops {
 	void *(*get_buffer)(void *context, u32 size);
 	void (*put_buffer)(void *context, void *buffer);
+	s64 (*room)(void *context);
 	void (*copy)(void *context, void *buffer, u32 to, const struct tbnet2_rx *rx, u32 from,
 		     u32 n);
 	u32 (*rx_crc)(void *context, u32 crc, const struct tbnet2_rx *rx, u32 from, u32 n);

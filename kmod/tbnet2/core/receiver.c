@@ -171,7 +171,7 @@ static bool reserve(struct tbnet2_receiver *r, struct tbnet2_inbox *in)
 	if (tbnet2_inbox_reserve(in, n))
 		return true;
 	r->stats.no_memory++;
-	return tbnet2_drop(r, TBNET2_DROP_WINDOW);
+	return tbnet2_drop(r, TBNET2_DROP_MEMORY);
 }
 
 /* Checks a frame and follows its rail sequence; false if it was dropped. */
@@ -229,8 +229,15 @@ void tbnet2_receiver_take(struct tbnet2_receiver *r, s64 now, u8 rail,
 	}
 	if (rail < TBNET2_RAILS_MAX)
 		at.rail = r->rails[rail];
-	if (admit(r, &at) && dispatch(r, &at))
+	if (!admit(r, &at))
+		return;
+	if (dispatch(r, &at))
 		r->stats.taken++;
+	if (r->starved) {
+		r->starved = false;
+		r->ack_now = true;
+		tbnet2_recv_rail_refuse(at.rail, at.h.rail_seq);
+	}
 }
 
 /**

@@ -44,6 +44,7 @@ struct tbnet2_recv_channel {
  * @channels: by number
  * @spare: empty assemblies
  * @spares: how many
+ * @starved: the frame in hand was dropped for want of memory
  * @generation: newest RAILSET
  * @peer_set: its rails, by the peer's ids
  * @ack_now: something must be told at once
@@ -62,6 +63,7 @@ struct tbnet2_receiver {
 	struct tbnet2_recv_channel channels[TBNET2_CHANNELS];
 	struct tbnet2_assembly *spare;
 	u32 spares;
+	bool starved;
 	u32 generation;
 	u64 peer_set;
 	bool ack_now;
@@ -115,7 +117,7 @@ void tbnet2_consume(struct tbnet2_receiver *r, u8 ch, s64 n);
 
 /* resequence.c */
 struct tbnet2_assembly *tbnet2_park(struct tbnet2_receiver *r, struct tbnet2_recv_channel *c,
-				    u32 seq, s32 total, bool *no_memory);
+				    u32 seq, s32 total);
 bool tbnet2_fits(const struct tbnet2_receiver *r, const struct tbnet2_recv_channel *c, s32 total);
 void tbnet2_drain(struct tbnet2_receiver *r, s64 now, u8 ch, struct tbnet2_inbox *in);
 void tbnet2_deliver(struct tbnet2_receiver *r, struct tbnet2_recv_channel *c,

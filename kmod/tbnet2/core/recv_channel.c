@@ -67,18 +67,11 @@ static struct tbnet2_delivery delivery(const struct fragment *f, const struct tb
 
 /*
  * The assembly of the fragment's packet, new if need be; NULL if the fragment
- * was dropped. What there was no memory for is told as lost.
+ * was dropped.
  */
-static struct tbnet2_assembly *park(struct tbnet2_receiver *r, const struct fragment *f,
-				    const struct tbnet2_arrival *at)
+static struct tbnet2_assembly *park(struct tbnet2_receiver *r, const struct fragment *f)
 {
-	struct tbnet2_assembly *a;
-	bool no_memory = false;
-
-	a = tbnet2_park(r, f->c, f->d.packet, f->total, &no_memory);
-	if (no_memory && tbnet2_recv_rail_disown(at->rail, at->h.rail_seq))
-		r->ack_now = true;
-	return a;
+	return tbnet2_park(r, f->c, f->d.packet, f->total);
 }
 
 /* Copies what is new in a fragment to its place; false if nothing is. */
@@ -119,10 +112,9 @@ static bool may_pass(const struct tbnet2_receiver *r, const struct fragment *f)
  * Remembers a packet that is delivered ahead of its turn; false if there is no
  * room for that, and the fragment was dropped.
  */
-static bool mark_done(struct tbnet2_receiver *r, const struct fragment *f,
-		      const struct tbnet2_arrival *at)
+static bool mark_done(struct tbnet2_receiver *r, const struct fragment *f)
 {
-	struct tbnet2_assembly *a = park(r, f, at);
+	struct tbnet2_assembly *a = park(r, f);
 
 	if (!a)
 		return false;
@@ -137,7 +129,7 @@ static bool pass(struct tbnet2_receiver *r, const struct fragment *f,
 	struct tbnet2_recv_channel *c = f->c;
 	bool ahead = f->d.packet != c->next;
 
-	if (ahead && !mark_done(r, f, at))
+	if (ahead && !mark_done(r, f))
 		return false;
 	tbnet2_deliver(r, c, at->in, delivery(f, at, 0, f->total));
 	if (!ahead) {
@@ -159,7 +151,7 @@ static bool take_ordered(struct tbnet2_receiver *r, const struct fragment *f,
 
 	if (may_pass(r, f))
 		return pass(r, f, at);
-	a = park(r, f, at);
+	a = park(r, f);
 	if (!a)
 		return false;
 	if (!fill(r, a, f, at))
@@ -206,7 +198,7 @@ static bool take_reliable(struct tbnet2_receiver *r, const struct fragment *f,
 		c->news = true;
 		return true;
 	}
-	a = park(r, f, at);
+	a = park(r, f);
 	if (!a)
 		return false;
 	tbnet2_run_begin(a, &run, f->off, f->n);

@@ -63,11 +63,11 @@ u32 tbnet2_recv_rail_excess(const struct tbnet2_recv_rail *r, s32 base)
 	return (u32)min_t(s64, (s64)(s32)((u32)t - (u32)base) * 1024, U32_MAX);
 }
 
-static void add_gap(struct tbnet2_recv_rail *r, u32 first, u32 count)
+/* Adds the newest gap, in the place of the oldest if need be. */
+static void keep_gap(struct tbnet2_recv_rail *r, u32 first, u32 count)
 {
 	struct tbnet2_lost_run *g;
 
-	r->lost += count;
 	if (r->gap_count == TBNET2_GAPS_MAX) {
 		g = &r->gaps[r->gap_at];
 		r->started = g->first + g->count; /* what came before is no longer told */
@@ -102,7 +102,8 @@ bool tbnet2_recv_rail_arrive(struct tbnet2_recv_rail *r, u32 seq, bool ledgered,
 		return true;
 	}
 	if (ahead > 0) {
-		add_gap(r, r->next, (u32)ahead);
+		r->lost += (u32)ahead;
+		keep_gap(r, r->next, (u32)ahead);
 		r->next = seq;
 		*gap = true;
 	}
@@ -112,22 +113,26 @@ bool tbnet2_recv_rail_arrive(struct tbnet2_recv_rail *r, u32 seq, bool ledgered,
 }
 
 /**
- * tbnet2_recv_rail_disown() - tell the peer that a frame was lost after all
+ * tbnet2_recv_rail_refuse() - tell the frame that came last as lost, so that it is
+ *	sent again: it could not be held
  * @r: the rail
- * @seq: of the frame, which has arrived
- *
- * So what there was no memory for is sent again. One that came late was told
- * as lost before.
- *
- * Return: whether that is news.
+ * @seq: of the frame; one that was late was told of before
  */
-bool tbnet2_recv_rail_disown(struct tbnet2_recv_rail *r, u32 seq)
+void tbnet2_recv_rail_refuse(struct tbnet2_recv_rail *r, u32 seq)
 {
+	struct tbnet2_lost_run *g;
+
 	if (seq + 1 != r->next)
-		return false;
-	add_gap(r, seq, 1);
+		return;
 	r->news = true;
-	return true;
+	if (r->gap_count) {
+		g = &r->gaps[(r->gap_at + r->gap_count - 1) % TBNET2_GAPS_MAX];
+		if (g->first + g->count == seq && g->count < LEDGER_MOST) {
+			g->count++;
+			return;
+		}
+	}
+	keep_gap(r, seq, 1);
 }
 
 /* Forgets the oldest gap: nothing before its end is spoken for. */

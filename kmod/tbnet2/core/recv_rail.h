@@ -77,7 +77,7 @@ void tbnet2_transit_sample(struct tbnet2_transit *t, s64 now, u32 stamp);
 bool tbnet2_transit_value(const struct tbnet2_transit *t, s32 *value);
 u32 tbnet2_recv_rail_excess(const struct tbnet2_recv_rail *r, s32 base);
 bool tbnet2_recv_rail_arrive(struct tbnet2_recv_rail *r, u32 seq, bool ledgered, bool *gap);
-bool tbnet2_recv_rail_disown(struct tbnet2_recv_rail *r, u32 seq);
+void tbnet2_recv_rail_refuse(struct tbnet2_recv_rail *r, u32 seq);
 void tbnet2_recv_rail_ack(struct tbnet2_recv_rail *r, struct tbnet2_rail_block *a);
 void tbnet2_recv_rail_position(struct tbnet2_recv_rail *r, u8 ch, u32 packet);
 

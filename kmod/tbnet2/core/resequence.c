@@ -87,18 +87,37 @@ static struct tbnet2_assembly *park_new(struct tbnet2_receiver *r,
 	return a;
 }
 
+/*
+ * Whether a packet may wait for earlier ones, as far as the memory for all
+ * peers goes.
+ */
+static bool may_wait(const struct tbnet2_receiver *r, const struct tbnet2_recv_channel *c,
+		     u32 seq, s32 total)
+{
+	if (r->cfg.class != TBNET2_ORDERED || seq == c->next || r->cfg.unordered)
+		return true;
+	return r->cfg.ops->room(r->cfg.context) >= total;
+}
+
+static struct tbnet2_assembly *starve(struct tbnet2_receiver *r)
+{
+	r->starved = true;
+	tbnet2_drop(r, TBNET2_DROP_MEMORY);
+	return NULL;
+}
+
 /**
  * tbnet2_park() - the assembly of a packet, new if need be
  * @r: the receive half
  * @c: the channel
  * @seq: the packet's number, less than the slots after c->next
  * @total: its bytes
- * @no_memory: set where that is why there is none
  *
- * Return: NULL if the fragment was dropped.
+ * Return: NULL if the fragment was dropped; r->starved says that it is to be
+ * told as lost.
  */
 struct tbnet2_assembly *tbnet2_park(struct tbnet2_receiver *r, struct tbnet2_recv_channel *c,
-				    u32 seq, s32 total, bool *no_memory)
+				    u32 seq, s32 total)
 {
 	struct tbnet2_assembly *a = c->slots ? *tbnet2_parked_slot(r, c, seq) : NULL;
 
@@ -116,13 +135,13 @@ struct tbnet2_assembly *tbnet2_park(struct tbnet2_receiver *r, struct tbnet2_rec
 		tbnet2_drop(r, TBNET2_DROP_WINDOW);
 		return NULL;
 	}
+	if (!may_wait(r, c, seq, total))
+		return starve(r);
 	a = park_new(r, c, seq, total);
-	if (!a) {
-		*no_memory = true;
-		r->stats.no_memory++;
-		tbnet2_drop(r, TBNET2_DROP_WINDOW);
-	}
-	return a;
+	if (a)
+		return a;
+	r->stats.no_memory++;
+	return starve(r);
 }
 
 /**

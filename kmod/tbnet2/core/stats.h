@@ -17,10 +17,11 @@ enum tbnet2_drop {
 	TBNET2_DROP_RAIL_SEQ,		/* rail sequence far outside */
 	TBNET2_DROP_FIELD,		/* a field out of range */
 	TBNET2_DROP_CONTRADICTION,	/* differs from what is held of the packet */
-	TBNET2_DROP_WINDOW,		/* beyond the window, or no memory */
+	TBNET2_DROP_WINDOW,		/* beyond the window */
 	TBNET2_DROP_OFFLOAD,		/* descriptor does not fit */
 	TBNET2_DROP_DUPLICATE,		/* nothing new in it */
 	TBNET2_DROP_LATE,		/* of a packet delivered or given up before */
+	TBNET2_DROP_MEMORY,		/* no memory to hold it; told as lost */
 	TBNET2_DROPS,
 };
 

@@ -47,6 +47,9 @@ func (m *memory) Get(int) *transport.Buffer {
 // Put implements transport.Memory.
 func (m *memory) Put(b *transport.Buffer) { m.free = append(m.free, b) }
 
+// Room implements transport.Memory.
+func (m *memory) Room() int { return 1 << 40 }
+
 // newPipe gives a pipe whose rails are all up at their full MTU.
 func newPipe(rails int) (*pipe, error) {
 	p := &pipe{}

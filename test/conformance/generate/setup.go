@@ -41,6 +41,9 @@ func (w *world) ownWords() []string {
 	if w.chance(6) {
 		line = append(line, "unordered")
 	}
+	if w.chance(20) {
+		line = append(line, fmt.Sprintf("memory=%d", 1<<w.between(12, 22)))
+	}
 	if w.chance(10) {
 		line = append(line, "policy="+pick(w, "round_robin", "flow_hash"))
 	}

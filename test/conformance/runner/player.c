@@ -27,6 +27,8 @@ struct player {
 	u32 next[TBNET2_CHANNELS];
 	long open;
 	long buffers;
+	s64 held;			/* bytes of them */
+	s64 limit;			/* of what may wait ahead of its turn; 0: any */
 	bool received;			/* a batch has to be ended */
 	struct text done;
 	struct kept *kept[FRAMES_MOST];
@@ -41,26 +43,43 @@ struct sending {
 	u8 body[];
 };
 
+/* A buffer for received bytes. */
+struct buffer {
+	u32 size;
+	u8 data[];
+};
+
 static void *get_buffer(void *context, u32 size)
 {
 	struct player *p = context;
-	void *b;
+	struct buffer *b;
 
 	if (memory.fails_every && ++memory.asked % memory.fails_every == 0)
 		return NULL;
-	b = malloc(size);
+	b = malloc(sizeof(*b) + size);
 	if (!b)
 		fail("no memory");
+	b->size = size;
 	p->buffers++;
-	return b;
+	p->held += size;
+	return b->data;
 }
 
 static void put_buffer(void *context, void *buffer)
 {
+	struct buffer *b = (struct buffer *)((u8 *)buffer - offsetof(struct buffer, data));
 	struct player *p = context;
 
 	p->buffers--;
-	free(buffer);
+	p->held -= b->size;
+	free(b);
+}
+
+static s64 room(void *context)
+{
+	const struct player *p = context;
+
+	return p->limit ? p->limit - p->held : 1LL << 40;
 }
 
 static void copy(void *context, void *buffer, u32 to, const struct tbnet2_rx *rx, u32 from, u32 n)
@@ -100,6 +119,7 @@ static void done(void *context, struct tbnet2_packet *packet, enum tbnet2_outcom
 static const struct tbnet2_ops ops = {
 	.get_buffer = get_buffer,
 	.put_buffer = put_buffer,
+	.room = room,
 	.copy = copy,
 	.rx_crc = rx_crc,
 	.packet_crc = packet_crc,
@@ -321,7 +341,7 @@ static void count(struct player *p, u32 i, const char *kind, const char *name, u
 static void count_all(struct player *p)
 {
 	static const char *const drops[] = { "short", "version", "type", "crc", "no_crc", "rail_seq",
-		"field", "contradiction", "window", "bad_offload", "duplicate", "late" };
+		"field", "contradiction", "window", "bad_offload", "duplicate", "late", "memory" };
 	const struct tbnet2_recv_stats *rs = &p->a->recv.stats;
 	const struct tbnet2_send_stats *ss = &p->a->send.stats;
 	const struct { const char *name; u64 n; } moved[] = {
@@ -516,6 +536,7 @@ struct subject *player_new(const struct clause *c)
 	for (i = 0; i < TBNET2_RAILS_MAX; i++)
 		p->room[i] = -1;
 	p->cfg = config_of(c, p);
+	p->limit = clause_num(c, "memory", 0);
 	memory.fails_every = 0; /* an association there is */
 	p->a = tbnet2_new(&p->cfg, 0);
 	memory.fails_every = fails;

@@ -62,15 +62,27 @@ func (p *player) took() []Sent {
 	return sent
 }
 
-// countingMemory counts the buffers that are out.
-type countingMemory struct{ out int }
+// countingMemory counts the buffers that are out. limit is how many bytes may
+// wait ahead of their turn, 0: any.
+type countingMemory struct{ out, bytes, limit int }
+
+func (m *countingMemory) Room() int {
+	if m.limit == 0 {
+		return 1 << 40
+	}
+	return m.limit - m.bytes
+}
 
 func (m *countingMemory) Get(n int) *transport.Buffer {
 	m.out++
+	m.bytes += n
 	return &transport.Buffer{Data: make([]byte, n)}
 }
 
-func (m *countingMemory) Put(*transport.Buffer) { m.out-- }
+func (m *countingMemory) Put(b *transport.Buffer) {
+	m.out--
+	m.bytes -= len(b.Data)
+}
 
 // newPlayer makes the association of a config line.
 func newPlayer(c *clause) *player {
@@ -99,6 +111,7 @@ func newPlayer(c *clause) *player {
 	default:
 		panic(scriptError("policy is shortest, round_robin or flow_hash"))
 	}
+	p.mem.limit = int(c.num("memory", 0))
 	p.a = transport.New(p.cfg, 0)
 	return p
 }

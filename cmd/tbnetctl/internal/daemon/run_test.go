@@ -105,15 +105,7 @@ func TestReloadIsWhole(t *testing.T) {
 		}
 	}()
 	c := ctl.NewClient(o.Socket)
-	deadline, tick := time.After(10*time.Second), time.NewTicker(5*time.Millisecond)
-	defer tick.Stop()
-	for _, err := c.Status(ctx); err != nil; _, err = c.Status(ctx) {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatal(err)
-		}
-	}
+	awaitDaemon(t, o.Socket)
 	port := freePort(t)
 	next.SOCKS = "127.0.0.1:" + port
 	next.Log.Level = "debug"
