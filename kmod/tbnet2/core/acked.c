@@ -204,7 +204,7 @@ static void apply_pong(struct tbnet2_sender *s, s64 now, u8 rail, u32 echo,
 	if (rtt >= 0 && rtt < DOWN_AFTER) {
 		tbnet2_estimate_sample(&r->estimate, rtt);
 		/* A suspect that answers was slow, not dead: be as patient from now on. */
-		if (r->health.state == TBNET2_RAIL_SUSPECT)
+		if (r->health.state == TBNET2_LIVE_SUSPECT)
 			r->estimate.smoothed = max(r->estimate.smoothed, rtt);
 	}
 	if (tbnet2_probe_answers(&r->probe, echo)) {

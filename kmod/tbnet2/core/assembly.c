@@ -8,7 +8,7 @@
  * tbnet2_assembly_reset() - empty an assembly for its next packet
  * @a: the assembly, without a buffer
  */
-void tbnet2_assembly_reset(struct tbnet2_assembly *a)
+void tbnet2_assembly_reset(struct tbnet2_packet_assembly *a)
 {
 	if (a->pieces)
 		memset(a->have, 0, sizeof(a->have));
@@ -23,7 +23,7 @@ void tbnet2_assembly_reset(struct tbnet2_assembly *a)
  * Counts the units from u on, before end, that are held, or with flip of all
  * ones those that are not.
  */
-static s32 same(const struct tbnet2_assembly *a, s32 u, s32 end, u64 flip)
+static s32 same(const struct tbnet2_packet_assembly *a, s32 u, s32 end, u64 flip)
 {
 	s32 n = 0;
 
@@ -40,7 +40,7 @@ static s32 same(const struct tbnet2_assembly *a, s32 u, s32 end, u64 flip)
 }
 
 /* Holds the units [u, end). */
-static void mark(struct tbnet2_assembly *a, s32 u, s32 end)
+static void mark(struct tbnet2_packet_assembly *a, s32 u, s32 end)
 {
 	while (u < end) {
 		s32 n = min_t(s32, 64 - u % 64, end - u);
@@ -57,7 +57,7 @@ static void mark(struct tbnet2_assembly *a, s32 u, s32 end)
  * @off: of the range, a multiple of the unit
  * @n: bytes of it, likewise unless it ends the packet
  */
-void tbnet2_run_begin(struct tbnet2_assembly *a, struct tbnet2_run *run, s32 off, s32 n)
+void tbnet2_run_begin(struct tbnet2_packet_assembly *a, struct tbnet2_run *run, s32 off, s32 n)
 {
 	a->pieces = true;
 	run->unit = off / TBNET2_UNIT;
@@ -73,7 +73,7 @@ void tbnet2_run_begin(struct tbnet2_assembly *a, struct tbnet2_run *run, s32 off
  *
  * Return: false when there is none.
  */
-bool tbnet2_run_next(struct tbnet2_assembly *a, struct tbnet2_run *run)
+bool tbnet2_run_next(struct tbnet2_packet_assembly *a, struct tbnet2_run *run)
 {
 	s32 start, end;
 

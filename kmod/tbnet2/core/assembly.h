@@ -11,7 +11,7 @@
 #define UNIT_WORDS	((TBNET2_PACKET_MAX / TBNET2_UNIT + 63) / 64)
 
 /**
- * struct tbnet2_assembly - a packet
+ * struct tbnet2_packet_assembly - a packet
  * @next: in the list of spare ones
  * @buffer: content; NULL in the reliable class
  * @total: bytes of the packet
@@ -21,8 +21,8 @@
  * @desc: work left to do on the packet
  * @have: units that are there
  */
-struct tbnet2_assembly {
-	struct tbnet2_assembly *next;
+struct tbnet2_packet_assembly {
+	struct tbnet2_packet_assembly *next;
 	void *buffer;
 	s32 total;
 	s32 got;
@@ -40,13 +40,13 @@ struct tbnet2_run {
 	s32 to;
 };
 
-static inline bool tbnet2_assembly_whole(const struct tbnet2_assembly *a)
+static inline bool tbnet2_assembly_whole(const struct tbnet2_packet_assembly *a)
 {
 	return a->got == a->total;
 }
 
-void tbnet2_assembly_reset(struct tbnet2_assembly *a);
-void tbnet2_run_begin(struct tbnet2_assembly *a, struct tbnet2_run *run, s32 off, s32 n);
-bool tbnet2_run_next(struct tbnet2_assembly *a, struct tbnet2_run *run);
+void tbnet2_assembly_reset(struct tbnet2_packet_assembly *a);
+void tbnet2_run_begin(struct tbnet2_packet_assembly *a, struct tbnet2_run *run, s32 off, s32 n);
+bool tbnet2_run_next(struct tbnet2_packet_assembly *a, struct tbnet2_run *run);
 
 #endif /* TBNET2_CORE_ASSEMBLY_H */

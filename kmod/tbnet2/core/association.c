@@ -364,7 +364,7 @@ void tbnet2_tick_send(struct tbnet2_association *a, s64 now, struct tbnet2_inbox
 	if (tbnet2_up_rails(a))
 		a->alive_at = run;
 	if (!a->dead && run - a->alive_at >= DEAD_AFTER) {
-		struct tbnet2_event e = { .kind = TBNET2_EVENT_DEAD };
+		struct tbnet2_event e = { .kind = TBNET2_ABOUT_DEAD };
 
 		a->dead = true;
 		tbnet2_inbox_event(in, e);
@@ -381,7 +381,7 @@ u64 tbnet2_up_rails(const struct tbnet2_association *a)
 	u8 id;
 
 	tbnet2_for_each_rail(id, set)
-		if (a->send.rails[id]->health.state == TBNET2_RAIL_UP)
+		if (a->send.rails[id]->health.state == TBNET2_LIVE_UP)
 			up |= tbnet2_bit(id);
 	return up;
 }

@@ -46,7 +46,7 @@ u8 *tbnet2_burst_head(struct tbnet2_burst *b, u32 n)
  * @rail: where it goes
  * @f: the frame
  */
-void tbnet2_burst_add(struct tbnet2_burst *b, u8 rail, struct tbnet2_frame f)
+void tbnet2_burst_add(struct tbnet2_burst *b, u8 rail, struct tbnet2_burst_frame f)
 {
 	u16 i = (u16)b->count++;
 
@@ -68,9 +68,9 @@ void tbnet2_burst_add(struct tbnet2_burst *b, u8 rail, struct tbnet2_frame f)
  *
  * Return: the frame, valid until the burst is reset.
  */
-struct tbnet2_frame *tbnet2_burst_pop(struct tbnet2_burst *b, u8 rail)
+struct tbnet2_burst_frame *tbnet2_burst_pop(struct tbnet2_burst *b, u8 rail)
 {
-	struct tbnet2_frame *f = &b->frames[b->last[rail]];
+	struct tbnet2_burst_frame *f = &b->frames[b->last[rail]];
 
 	b->last[rail] = f->prev;
 	if (f->prev == BURST_NONE)

@@ -14,7 +14,7 @@
 #define BURST_NONE	0xffff	/* ends a chain of frames */
 
 /**
- * struct tbnet2_frame - one frame to be sent: @head, then content, then zeros
+ * struct tbnet2_burst_frame - one frame to be sent: @head, then content, then zeros
  * @head: begins the frame
  * @packet: whose bytes [@off, @off + @len) follow; NULL for control frames
  * @off: in @packet
@@ -24,7 +24,7 @@
  * @next: in the order they must be sent, index in the burst
  * @prev: the other way
  */
-struct tbnet2_frame {
+struct tbnet2_burst_frame {
 	u8 *head;
 	struct tbnet2_packet *packet;
 	u32 off;
@@ -51,14 +51,14 @@ struct tbnet2_burst {
 	u16 last[TBNET2_RAILS_MAX];
 	u32 count;
 	u32 used;
-	struct tbnet2_frame frames[BURST_FRAMES];
+	struct tbnet2_burst_frame frames[BURST_FRAMES];
 	u8 arena[BURST_ARENA];
 };
 
 void tbnet2_burst_reset(struct tbnet2_burst *b);
 bool tbnet2_burst_room(const struct tbnet2_burst *b, u32 n);
 u8 *tbnet2_burst_head(struct tbnet2_burst *b, u32 n);
-void tbnet2_burst_add(struct tbnet2_burst *b, u8 rail, struct tbnet2_frame f);
-struct tbnet2_frame *tbnet2_burst_pop(struct tbnet2_burst *b, u8 rail);
+void tbnet2_burst_add(struct tbnet2_burst *b, u8 rail, struct tbnet2_burst_frame f);
+struct tbnet2_burst_frame *tbnet2_burst_pop(struct tbnet2_burst *b, u8 rail);
 
 #endif /* TBNET2_CORE_BURST_H */

@@ -9,7 +9,7 @@
  * @c: what waits to be said
  * @in: from the receive half
  */
-void tbnet2_control_take(struct tbnet2_control *c, const struct tbnet2_inbox *in)
+void tbnet2_control_take(struct tbnet2_control_queue *c, const struct tbnet2_inbox *in)
 {
 	u32 i;
 
@@ -51,9 +51,9 @@ void tbnet2_put_control(struct tbnet2_sender *s, u8 *head, u8 type,
 static bool add_state(struct tbnet2_sender *s, s64 now, struct tbnet2_burst *b,
 		      struct tbnet2_send_rail *r, u8 type, u32 echo, u32 size)
 {
-	const struct tbnet2_control *c = &s->control;
+	const struct tbnet2_control_queue *c = &s->control;
 	u32 n = TBNET2_HEADER_LEN + max(c->state_len, TBNET2_STATE_LEN);
-	struct tbnet2_frame f = { .head_len = n };
+	struct tbnet2_burst_frame f = { .head_len = n };
 	u8 *body;
 
 	if (!tbnet2_burst_room(b, n))
@@ -73,7 +73,7 @@ static bool add_state(struct tbnet2_sender *s, s64 now, struct tbnet2_burst *b,
 
 static bool send_pongs(struct tbnet2_sender *s, s64 now, struct tbnet2_burst *b)
 {
-	struct tbnet2_control *c = &s->control;
+	struct tbnet2_control_queue *c = &s->control;
 
 	for (; c->pong_count; c->pong_count--) {
 		struct tbnet2_ping p = c->pongs[c->pong_count - 1];
@@ -138,7 +138,7 @@ static struct tbnet2_send_rail *any_live(struct tbnet2_sender *s)
  */
 struct tbnet2_send_rail *tbnet2_ack_rail(struct tbnet2_sender *s)
 {
-	const struct tbnet2_control *c = &s->control;
+	const struct tbnet2_control_queue *c = &s->control;
 	struct tbnet2_send_rail *best = NULL;
 	u32 i;
 
@@ -162,7 +162,7 @@ struct tbnet2_send_rail *tbnet2_ack_rail(struct tbnet2_sender *s)
 
 static bool send_ack(struct tbnet2_sender *s, s64 now, struct tbnet2_burst *b)
 {
-	struct tbnet2_control *c = &s->control;
+	struct tbnet2_control_queue *c = &s->control;
 	struct tbnet2_send_rail *r;
 
 	if (!c->ack_due)

@@ -75,7 +75,7 @@ void tbnet2_emit(struct tbnet2_sender *s, struct tbnet2_burst *b, struct tbnet2_
 {
 	u32 head_len = tbnet2_head_len(p, off);
 	u32 size = head_len + (u32)n;
-	struct tbnet2_frame f = {
+	struct tbnet2_burst_frame f = {
 		.head = tbnet2_burst_head(b, head_len),
 		.head_len = head_len,
 		.packet = p,
@@ -124,7 +124,7 @@ void tbnet2_ask_for_acks(struct tbnet2_sender *s, struct tbnet2_burst *b)
 
 	tbnet2_for_each_rail(id, set) {
 		struct tbnet2_send_rail *r = s->rails[id];
-		struct tbnet2_frame *last;
+		struct tbnet2_burst_frame *last;
 
 		if (!r || !tbnet2_ledger_len(&r->ledger))
 			continue;
@@ -140,7 +140,7 @@ void tbnet2_ask_for_acks(struct tbnet2_sender *s, struct tbnet2_burst *b)
 }
 
 /* Sets the CRC of a frame. */
-static void seal(const struct tbnet2_sender *s, struct tbnet2_frame *f)
+static void seal(const struct tbnet2_sender *s, struct tbnet2_burst_frame *f)
 {
 	static const u8 zeros[64];
 	u32 pad = f->pad;

@@ -39,8 +39,7 @@ static void send_frame(struct tbnet2_handshake *h, const struct tbnet2_attached 
 	};
 
 	tbnet2_put_header(frame, &hd);
-	tbnet2_put32(~tbnet2_crc_begin(frame, len),
-			   frame + offsetof(struct tbnet2_hdr, crc));
+	tbnet2_put32(~tbnet2_crc_begin(frame, len), frame + offsetof(struct tbnet2_hdr, crc));
 	h->cfg.ops->send(h->cfg.context, d->id, to, frame, len);
 }
 

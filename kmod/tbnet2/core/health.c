@@ -7,7 +7,7 @@
 /* The state that the facts call for. */
 static void verdict(const struct tbnet2_health *h, u8 *state, u8 *reason)
 {
-	*state = TBNET2_RAIL_DOWN;
+	*state = TBNET2_LIVE_DOWN;
 	*reason = TBNET2_REASON_NONE;
 	if (!h->enabled) {
 		*reason = TBNET2_REASON_DISABLED;
@@ -19,20 +19,20 @@ static void verdict(const struct tbnet2_health *h, u8 *state, u8 *reason)
 		*reason = TBNET2_REASON_SILENT;
 	} else if (!h->there) {
 		*reason = TBNET2_REASON_UNHEARD;
-	} else if (!h->proven && h->state == TBNET2_RAIL_SUSPECT) {
-		*state = TBNET2_RAIL_SUSPECT;
+	} else if (!h->proven && h->state == TBNET2_LIVE_SUSPECT) {
+		*state = TBNET2_LIVE_SUSPECT;
 		*reason = TBNET2_REASON_UNANSWERED;
 	} else if (!h->proven) {
-		*state = TBNET2_RAIL_PROBING;
+		*state = TBNET2_LIVE_PROBING;
 	} else {
-		*state = TBNET2_RAIL_UP;
+		*state = TBNET2_LIVE_UP;
 	}
 }
 
 static void tell(const struct tbnet2_send_rail *r, struct tbnet2_inbox *in)
 {
 	struct tbnet2_event e = {
-		.kind = TBNET2_EVENT_RAIL,
+		.kind = TBNET2_ABOUT_RAIL,
 		.rail = r->cfg.id,
 		.state = r->health.state,
 		.reason = r->health.reason,
@@ -61,13 +61,13 @@ void tbnet2_judge(struct tbnet2_sender *s, s64 now, struct tbnet2_send_rail *r,
 		return;
 	h->state = state;
 	h->reason = reason;
-	if (state == TBNET2_RAIL_DOWN) {
+	if (state == TBNET2_LIVE_DOWN) {
 		h->proven = false;
 		tbnet2_probe_init(&r->probe, tbnet2_running(s, now), r->cfg.mtu);
-	} else if (state == TBNET2_RAIL_UP) {
+	} else if (state == TBNET2_LIVE_UP) {
 		h->tail_ping = TBNET2_NEVER;
 	}
-	if (was == TBNET2_RAIL_UP) {
+	if (was == TBNET2_LIVE_UP) {
 		r->stats.flaps++;
 		tbnet2_move_away(s, r);
 	}
@@ -81,7 +81,7 @@ static void suspect(struct tbnet2_sender *s, s64 now, struct tbnet2_send_rail *r
 {
 	r->stats.suspicions++;
 	r->health.proven = false;
-	r->health.state = TBNET2_RAIL_SUSPECT; /* judged from: was up, unproven now */
+	r->health.state = TBNET2_LIVE_SUSPECT; /* judged from: was up, unproven now */
 	r->health.reason = TBNET2_REASON_UNANSWERED;
 	tbnet2_probe_suspect(&r->probe, tbnet2_running(s, now), r->mtu);
 	r->stats.flaps++;
@@ -105,7 +105,7 @@ void tbnet2_check_tail(struct tbnet2_sender *s, s64 now, struct tbnet2_send_rail
 	s64 patience = max_t(s64, SUSPECT_LEAST, 4 * r->estimate.smoothed);
 	s64 age;
 
-	if (h->state != TBNET2_RAIL_UP || !tbnet2_ledger_len(&r->ledger)) {
+	if (h->state != TBNET2_LIVE_UP || !tbnet2_ledger_len(&r->ledger)) {
 		h->tail_ping = TBNET2_NEVER;
 		return;
 	}
@@ -135,7 +135,7 @@ void tbnet2_proved(struct tbnet2_sender *s, s64 now, struct tbnet2_send_rail *r,
 	tbnet2_probe_answered(&r->probe, tbnet2_running(s, now), r->cfg.mtu);
 	if (size != r->mtu) {
 		struct tbnet2_event e = {
-			.kind = TBNET2_EVENT_MTU,
+			.kind = TBNET2_ABOUT_MTU,
 			.rail = r->cfg.id,
 			.mtu = size,
 		};

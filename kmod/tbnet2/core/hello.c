@@ -4,11 +4,10 @@
  */
 #include "wire.h"
 
-#define TLV_BIT(type)	(1u << (type))
-#define TLVS_REQUIRED	(TLV_BIT(TBNET2_TLV_HOST) | TLV_BIT(TBNET2_TLV_EPOCH) |		\
-			 TLV_BIT(TBNET2_TLV_INDEX) | TLV_BIT(TBNET2_TLV_SERVICE) |	\
-			 TLV_BIT(TBNET2_TLV_VERSIONS) | TLV_BIT(TBNET2_TLV_MTU) |	\
-			 TLV_BIT(TBNET2_TLV_CAPS))
+#define TLVS_REQUIRED	(BIT(TBNET2_TLV_HOST) | BIT(TBNET2_TLV_EPOCH) |		\
+			 BIT(TBNET2_TLV_INDEX) | BIT(TBNET2_TLV_SERVICE) |	\
+			 BIT(TBNET2_TLV_VERSIONS) | BIT(TBNET2_TLV_MTU) |	\
+			 BIT(TBNET2_TLV_CAPS))
 #define SLOTS_MOST	(1u << 16)
 
 /* Lengths of the values; a name's varies. */
@@ -133,9 +132,9 @@ static enum tbnet2_wire_error get_tlv(struct tbnet2_greeting *g, u32 *seen, u8 t
 
 	if (!kind || kind > TBNET2_TLV_NAME)
 		return type & TBNET2_TLV_CRITICAL ? TBNET2_WIRE_TLV_CRITICAL : TBNET2_WIRE_OK;
-	if (*seen & TLV_BIT(kind))
+	if (*seen & BIT(kind))
 		return TBNET2_WIRE_TLV_TWICE;
-	*seen |= TLV_BIT(kind);
+	*seen |= BIT(kind);
 	if (kind == TBNET2_TLV_NAME)
 		return set_name(g, v, len);
 	if (len != tlv_lengths[kind])

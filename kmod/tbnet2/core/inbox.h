@@ -12,11 +12,11 @@
 #include "tuning.h"
 
 /* Where a rail stands [8]. */
-enum tbnet2_rail_state {
-	TBNET2_RAIL_DOWN,
-	TBNET2_RAIL_PROBING,
-	TBNET2_RAIL_UP,
-	TBNET2_RAIL_SUSPECT,
+enum tbnet2_liveness {
+	TBNET2_LIVE_DOWN,
+	TBNET2_LIVE_PROBING,
+	TBNET2_LIVE_UP,
+	TBNET2_LIVE_SUSPECT,
 };
 
 /* Why a rail is not up. */
@@ -30,10 +30,10 @@ enum tbnet2_reason {
 	TBNET2_REASON_DISABLED,		/* taken out of use here */
 };
 
-enum tbnet2_event_kind {
-	TBNET2_EVENT_RAIL,	/* a rail changed its state */
-	TBNET2_EVENT_MTU,	/* what a rail is proven to pass changed */
-	TBNET2_EVENT_DEAD,	/* the association has ended */
+enum tbnet2_event_about {
+	TBNET2_ABOUT_RAIL,	/* a rail changed its state */
+	TBNET2_ABOUT_MTU,	/* what a rail is proven to pass changed */
+	TBNET2_ABOUT_DEAD,	/* the association has ended */
 };
 
 /* A change worth telling. */

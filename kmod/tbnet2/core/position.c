@@ -16,7 +16,7 @@ static u64 candidates(const struct tbnet2_sender *s)
 	tbnet2_for_each_rail(id, set) {
 		const struct tbnet2_send_rail *r = s->rails[id];
 
-		if (r->health.state == TBNET2_RAIL_UP && r->in_use)
+		if (r->health.state == TBNET2_LIVE_UP && r->in_use)
 			found |= tbnet2_bit(id);
 	}
 	return found;
@@ -88,7 +88,7 @@ bool tbnet2_send_railset(struct tbnet2_sender *s, s64 now, struct tbnet2_burst *
 		return true;
 	tbnet2_for_each_rail(id, set) {
 		struct tbnet2_send_rail *r = s->rails[id];
-		struct tbnet2_frame f = { .head_len = size };
+		struct tbnet2_burst_frame f = { .head_len = size };
 
 		if (!r->health.here || !r->health.carrier || !r->health.enabled || r->busy)
 			continue;
@@ -184,7 +184,7 @@ static bool send_position(struct tbnet2_sender *s, s64 run, struct tbnet2_burst 
 {
 	u8 body[TBNET2_CHANNELS * sizeof(struct tbnet2_mark)];
 	struct tbnet2_entry e = { .sent_at = run };
-	struct tbnet2_frame f = { 0 };
+	struct tbnet2_burst_frame f = { 0 };
 	u32 len;
 
 	if (!tbnet2_burst_room(b, TBNET2_HEADER_LEN + sizeof(body)) ||

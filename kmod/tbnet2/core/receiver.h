@@ -27,7 +27,7 @@
 struct tbnet2_recv_channel {
 	u32 next;
 	u32 skip;
-	struct tbnet2_assembly **slots;
+	struct tbnet2_packet_assembly **slots;
 	s64 held;
 	s64 backlog;
 	u32 parked;
@@ -61,7 +61,7 @@ struct tbnet2_receiver {
 	struct tbnet2_recv_rail *rails[TBNET2_RAILS_MAX];
 	u64 rail_set;
 	struct tbnet2_recv_channel channels[TBNET2_CHANNELS];
-	struct tbnet2_assembly *spare;
+	struct tbnet2_packet_assembly *spare;
 	u32 spares;
 	bool starved;
 	u32 generation;
@@ -85,9 +85,8 @@ struct tbnet2_arrival {
 	struct tbnet2_inbox *in;
 };
 
-static inline struct tbnet2_assembly **tbnet2_parked_slot(const struct tbnet2_receiver *r,
-							  const struct tbnet2_recv_channel *c,
-							  u32 seq)
+static inline struct tbnet2_packet_assembly **
+tbnet2_parked_slot(const struct tbnet2_receiver *r, const struct tbnet2_recv_channel *c, u32 seq)
 {
 	return &c->slots[seq & (r->cfg.local_slots - 1)];
 }
@@ -116,14 +115,14 @@ bool tbnet2_take_data(struct tbnet2_receiver *r, const struct tbnet2_arrival *at
 void tbnet2_consume(struct tbnet2_receiver *r, u8 ch, s64 n);
 
 /* resequence.c */
-struct tbnet2_assembly *tbnet2_park(struct tbnet2_receiver *r, struct tbnet2_recv_channel *c,
-				    u32 seq, s32 total);
+struct tbnet2_packet_assembly *tbnet2_park(struct tbnet2_receiver *r,
+					   struct tbnet2_recv_channel *c, u32 seq, s32 total);
 bool tbnet2_fits(const struct tbnet2_receiver *r, const struct tbnet2_recv_channel *c, s32 total);
 void tbnet2_drain(struct tbnet2_receiver *r, s64 now, u8 ch, struct tbnet2_inbox *in);
 void tbnet2_deliver(struct tbnet2_receiver *r, struct tbnet2_recv_channel *c,
 		    struct tbnet2_inbox *in, struct tbnet2_delivery d);
 void tbnet2_release(struct tbnet2_receiver *r, struct tbnet2_recv_channel *c, u32 seq);
-void tbnet2_put_buffer(struct tbnet2_receiver *r, struct tbnet2_assembly *a);
+void tbnet2_put_buffer(struct tbnet2_receiver *r, struct tbnet2_packet_assembly *a);
 void tbnet2_receiver_close(struct tbnet2_receiver *r);
 
 /* proof.c */

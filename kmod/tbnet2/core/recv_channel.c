@@ -69,14 +69,14 @@ static struct tbnet2_delivery delivery(const struct fragment *f, const struct tb
  * The assembly of the fragment's packet, new if need be; NULL if the fragment
  * was dropped.
  */
-static struct tbnet2_assembly *park(struct tbnet2_receiver *r, const struct fragment *f)
+static struct tbnet2_packet_assembly *park(struct tbnet2_receiver *r, const struct fragment *f)
 {
 	return tbnet2_park(r, f->c, f->d.packet, f->total);
 }
 
 /* Copies what is new in a fragment to its place; false if nothing is. */
-static bool fill(struct tbnet2_receiver *r, struct tbnet2_assembly *a, const struct fragment *f,
-		 const struct tbnet2_arrival *at)
+static bool fill(struct tbnet2_receiver *r, struct tbnet2_packet_assembly *a,
+		 const struct fragment *f, const struct tbnet2_arrival *at)
 {
 	const struct tbnet2_ops *ops = r->cfg.ops;
 	struct tbnet2_run run;
@@ -114,7 +114,7 @@ static bool may_pass(const struct tbnet2_receiver *r, const struct fragment *f)
  */
 static bool mark_done(struct tbnet2_receiver *r, const struct fragment *f)
 {
-	struct tbnet2_assembly *a = park(r, f);
+	struct tbnet2_packet_assembly *a = park(r, f);
 
 	if (!a)
 		return false;
@@ -147,7 +147,7 @@ static bool pass(struct tbnet2_receiver *r, const struct fragment *f,
 static bool take_ordered(struct tbnet2_receiver *r, const struct fragment *f,
 			 const struct tbnet2_arrival *at)
 {
-	struct tbnet2_assembly *a;
+	struct tbnet2_packet_assembly *a;
 
 	if (may_pass(r, f))
 		return pass(r, f, at);
@@ -170,7 +170,7 @@ static bool take_ordered(struct tbnet2_receiver *r, const struct fragment *f,
 static void advance(struct tbnet2_receiver *r, struct tbnet2_recv_channel *c)
 {
 	while (c->parked) {
-		const struct tbnet2_assembly *a = *tbnet2_parked_slot(r, c, c->next);
+		const struct tbnet2_packet_assembly *a = *tbnet2_parked_slot(r, c, c->next);
 
 		if (!a || !tbnet2_assembly_whole(a))
 			return;
@@ -188,7 +188,7 @@ static bool take_reliable(struct tbnet2_receiver *r, const struct fragment *f,
 			  const struct tbnet2_arrival *at)
 {
 	struct tbnet2_recv_channel *c = f->c;
-	struct tbnet2_assembly *a;
+	struct tbnet2_packet_assembly *a;
 	struct tbnet2_run run;
 	bool fresh = false;
 

@@ -17,9 +17,9 @@ bool tbnet2_fits(const struct tbnet2_receiver *r, const struct tbnet2_recv_chann
 }
 
 /* An empty assembly; NULL where there is no memory. */
-static struct tbnet2_assembly *new_assembly(struct tbnet2_receiver *r, s32 total)
+static struct tbnet2_packet_assembly *new_assembly(struct tbnet2_receiver *r, s32 total)
 {
-	struct tbnet2_assembly *a = r->spare;
+	struct tbnet2_packet_assembly *a = r->spare;
 
 	if (a) {
 		r->spare = a->next;
@@ -42,7 +42,7 @@ static struct tbnet2_assembly *new_assembly(struct tbnet2_receiver *r, s32 total
 }
 
 /* Keeps an empty assembly for the next packet, or gives it back. */
-static void put_assembly(struct tbnet2_receiver *r, struct tbnet2_assembly *a)
+static void put_assembly(struct tbnet2_receiver *r, struct tbnet2_packet_assembly *a)
 {
 	if (r->spares >= SPARES_MOST) {
 		tbnet2_free(a);
@@ -59,7 +59,7 @@ static void put_assembly(struct tbnet2_receiver *r, struct tbnet2_assembly *a)
  * @r: the receive half
  * @a: the assembly
  */
-void tbnet2_put_buffer(struct tbnet2_receiver *r, struct tbnet2_assembly *a)
+void tbnet2_put_buffer(struct tbnet2_receiver *r, struct tbnet2_packet_assembly *a)
 {
 	if (!a->buffer)
 		return;
@@ -67,10 +67,11 @@ void tbnet2_put_buffer(struct tbnet2_receiver *r, struct tbnet2_assembly *a)
 	a->buffer = NULL;
 }
 
-static struct tbnet2_assembly *park_new(struct tbnet2_receiver *r,
-					struct tbnet2_recv_channel *c, u32 seq, s32 total)
+static struct tbnet2_packet_assembly *park_new(struct tbnet2_receiver *r,
+					       struct tbnet2_recv_channel *c, u32 seq,
+					       s32 total)
 {
-	struct tbnet2_assembly *a = NULL;
+	struct tbnet2_packet_assembly *a = NULL;
 
 	if (!c->slots)
 		c->slots = tbnet2_alloc(r->cfg.local_slots * sizeof(*c->slots));
@@ -99,7 +100,7 @@ static bool may_wait(const struct tbnet2_receiver *r, const struct tbnet2_recv_c
 	return r->cfg.ops->room(r->cfg.context) >= total;
 }
 
-static struct tbnet2_assembly *starve(struct tbnet2_receiver *r)
+static struct tbnet2_packet_assembly *starve(struct tbnet2_receiver *r)
 {
 	r->starved = true;
 	tbnet2_drop(r, TBNET2_DROP_MEMORY);
@@ -116,10 +117,10 @@ static struct tbnet2_assembly *starve(struct tbnet2_receiver *r)
  * Return: NULL if the fragment was dropped; r->starved says that it is to be
  * told as lost.
  */
-struct tbnet2_assembly *tbnet2_park(struct tbnet2_receiver *r, struct tbnet2_recv_channel *c,
-				    u32 seq, s32 total)
+struct tbnet2_packet_assembly *tbnet2_park(struct tbnet2_receiver *r,
+					   struct tbnet2_recv_channel *c, u32 seq, s32 total)
 {
-	struct tbnet2_assembly *a = c->slots ? *tbnet2_parked_slot(r, c, seq) : NULL;
+	struct tbnet2_packet_assembly *a = c->slots ? *tbnet2_parked_slot(r, c, seq) : NULL;
 
 	if (a && a->total != total) {
 		tbnet2_drop(r, TBNET2_DROP_CONTRADICTION);
@@ -152,8 +153,8 @@ struct tbnet2_assembly *tbnet2_park(struct tbnet2_receiver *r, struct tbnet2_rec
  */
 void tbnet2_release(struct tbnet2_receiver *r, struct tbnet2_recv_channel *c, u32 seq)
 {
-	struct tbnet2_assembly **slot = tbnet2_parked_slot(r, c, seq);
-	struct tbnet2_assembly *a = *slot;
+	struct tbnet2_packet_assembly **slot = tbnet2_parked_slot(r, c, seq);
+	struct tbnet2_packet_assembly *a = *slot;
 
 	*slot = NULL;
 	c->held -= a->total;
@@ -183,7 +184,7 @@ void tbnet2_deliver(struct tbnet2_receiver *r, struct tbnet2_recv_channel *c,
 }
 
 /* Hands over the packet at c->next and frees its slot. */
-static void deliver_parked(struct tbnet2_receiver *r, u8 ch, struct tbnet2_assembly *a,
+static void deliver_parked(struct tbnet2_receiver *r, u8 ch, struct tbnet2_packet_assembly *a,
 			   struct tbnet2_inbox *in)
 {
 	struct tbnet2_recv_channel *c = &r->channels[ch];
@@ -227,8 +228,10 @@ void tbnet2_drain(struct tbnet2_receiver *r, s64 now, u8 ch, struct tbnet2_inbox
 
 	c->skip = tbnet2_seq_max(c->skip, c->next); /* level, lest it wrap and seem ahead */
 	while (c->parked || tbnet2_before(c->next, c->skip)) {
-		struct tbnet2_assembly *a = c->slots ? *tbnet2_parked_slot(r, c, c->next) : NULL;
+		struct tbnet2_packet_assembly *a = NULL;
 
+		if (c->slots)
+			a = *tbnet2_parked_slot(r, c, c->next);
 		if (a && tbnet2_assembly_whole(a)) {
 			deliver_parked(r, ch, a, in);
 		} else if (tbnet2_before(c->next, c->skip)) {
@@ -264,7 +267,7 @@ void tbnet2_receiver_close(struct tbnet2_receiver *r)
 		c->slots = NULL;
 	}
 	while (r->spare) {
-		struct tbnet2_assembly *a = r->spare;
+		struct tbnet2_packet_assembly *a = r->spare;
 
 		r->spare = a->next;
 		tbnet2_free(a);

@@ -197,7 +197,7 @@ void tbnet2_refresh_active(struct tbnet2_sender *s)
 	tbnet2_for_each_rail(id, set) {
 		struct tbnet2_send_rail *r = s->rails[id];
 
-		if (r->health.state != TBNET2_RAIL_UP || !r->in_use)
+		if (r->health.state != TBNET2_LIVE_UP || !r->in_use)
 			continue;
 		if (!s->cfg.retransmit && !r->announced)
 			continue;

@@ -14,7 +14,7 @@
 
 /**
  * struct tbnet2_health - the liveness of a rail [8]
- * @state: enum tbnet2_rail_state
+ * @state: enum tbnet2_liveness
  * @reason: enum tbnet2_reason
  * @carrier: the device has one
  * @enabled: the user wants it

@@ -39,7 +39,7 @@ struct tbnet2_ranking {
 };
 
 /**
- * struct tbnet2_control - what waits to be said besides data
+ * struct tbnet2_control_queue - what waits to be said besides data
  * @pongs: PINGs that wait for an answer, newest last
  * @pong_count: of @pongs
  * @state_len: bytes of @state
@@ -47,7 +47,7 @@ struct tbnet2_ranking {
  * @ack_due: it is to be sent as an ACK
  * @acks: sent, for the detour
  */
-struct tbnet2_control {
+struct tbnet2_control_queue {
 	struct tbnet2_ping pongs[PONGS_MOST];
 	u32 pong_count;
 	u32 state_len;
@@ -122,7 +122,7 @@ struct tbnet2_sender {
 	struct tbnet2_packet *finished;
 	struct tbnet2_packet **finished_tail;
 	s64 queued;
-	struct tbnet2_control control;
+	struct tbnet2_control_queue control;
 	u32 newest_state;
 	bool any_state;
 	bool closed;
@@ -188,7 +188,7 @@ void tbnet2_membership(struct tbnet2_sender *s, s64 now);
 s64 tbnet2_usable(const struct tbnet2_sender *s, s64 now);
 
 /* control.c */
-void tbnet2_control_take(struct tbnet2_control *c, const struct tbnet2_inbox *in);
+void tbnet2_control_take(struct tbnet2_control_queue *c, const struct tbnet2_inbox *in);
 bool tbnet2_send_control(struct tbnet2_sender *s, s64 now, struct tbnet2_burst *b);
 struct tbnet2_send_rail *tbnet2_ack_rail(struct tbnet2_sender *s);
 void tbnet2_put_control(struct tbnet2_sender *s, u8 *head, u8 type,

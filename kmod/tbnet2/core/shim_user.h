@@ -25,6 +25,7 @@ typedef int64_t s64;
 #define S64_MAX		INT64_MAX
 #define U32_MAX		UINT32_MAX
 #define U64_MAX		UINT64_MAX
+#define BIT(n)		(1UL << (n))
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define sizeof_field(type, field) sizeof(((type *)0)->field)
 

@@ -101,7 +101,7 @@ bool tbnet2_send_skips(struct tbnet2_sender *s, s64 now, struct tbnet2_burst *b)
 	for (ch = 0; ch < TBNET2_CHANNELS; ch++) {
 		struct tbnet2_send_channel *c = &s->channels[ch];
 		struct tbnet2_mark_at m = { ch, c->skip };
-		struct tbnet2_frame f = { .head_len = size };
+		struct tbnet2_burst_frame f = { .head_len = size };
 		struct tbnet2_send_rail *r;
 
 		if (!tbnet2_before(c->acked, c->skip) || tbnet2_usable(s, now) < c->skip_at)

@@ -27,7 +27,7 @@ void tbnet2_sender_stall(struct tbnet2_sender *s, s64 now)
 static bool is_starved(const struct tbnet2_sender *s, const struct tbnet2_send_rail *r)
 {
 	return s->queued > 0 && !tbnet2_ledger_len(&r->ledger) &&
-	       r->health.state == TBNET2_RAIL_UP;
+	       r->health.state == TBNET2_LIVE_UP;
 }
 
 static void tick_rail(struct tbnet2_sender *s, s64 now, struct tbnet2_send_rail *r, bool heard,

@@ -320,9 +320,9 @@ static void tell(struct player *p, const struct tbnet2_event *e)
 		" unheard_by_peer", " unacknowledged", " disabled" };
 	struct text *t = &p->subject.out;
 
-	if (e->kind == TBNET2_EVENT_DEAD)
+	if (e->kind == TBNET2_ABOUT_DEAD)
 		text_add(t, "event dead\n");
-	else if (e->kind == TBNET2_EVENT_MTU)
+	else if (e->kind == TBNET2_ABOUT_MTU)
 		text_add(t, "event rail %u mtu %u\n", e->rail, e->mtu);
 	else
 		text_add(t, "event rail %u %s%s\n", e->rail, states[e->state], reasons[e->reason]);
@@ -372,7 +372,7 @@ static void transmit(struct player *p, u8 id)
 	if (p->room[id] >= 0 && n > p->room[id])
 		tbnet2_unsent(p->a, id, b, n - (u32)p->room[id]);
 	for (i = b->first[id]; i != BURST_NONE; i = b->frames[i].next) {
-		const struct tbnet2_frame *f = &b->frames[i];
+		const struct tbnet2_burst_frame *f = &b->frames[i];
 		struct bytes whole = { 0 };
 
 		memcpy(bytes_add(&whole, f->head_len), f->head, f->head_len);
